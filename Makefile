@@ -1,0 +1,70 @@
+# The doors for people. `make demo` and `make test` work from a clean clone.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+HOT := $(shell find dissectors -name '*.pxd' -o -name '*.py' | sort)
+
+.PHONY: demo test quick bench lint docs clean system-packages
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.built
+	@$(VENV)/bin/amqpscope demo
+
+# Everything, live brokers included.
+test: system-packages $(VENV)/.test $(VENV)/.built tests/live/node_modules/.installed
+	$(PY) -m pytest
+
+# Under three minutes, nothing outside the virtual environment needed.
+quick: $(VENV)/.test $(VENV)/.built
+	$(PY) -m pytest -m "not live and not slow"
+
+# The race against tshark on generated captures; MEGABYTES=500 for the long distance.
+MEGABYTES ?= 60
+bench: system-packages $(VENV)/.built
+	$(PY) -m bench.race --megabytes $(MEGABYTES)
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+# Rewrites the pages that are made from the code.
+docs: $(VENV)/.built
+	$(PY) -m amqpscope.docs
+
+clean:
+	rm -rf $(VENV) build dist out *.egg-info
+	find dissectors -name '*.so' -delete
+
+$(PY):
+	@sh .ci/make-venv $(PYTHON) $(VENV)
+
+# AMQPSCOPE_PURE=1: the extensions are built by the next step, in place and incrementally.
+$(VENV)/.installed: pyproject.toml setup.py | $(PY)
+	@echo "installing amqpscope and what it needs into $(VENV) (some minutes the first time)"
+	AMQPSCOPE_PURE=1 $(PIP) install --editable .
+	$(PIP) install "setuptools>=77"
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(HOT)
+	@echo "building the compiled backend (plain Python is used where that fails)"
+	@mkdir -p build
+	@$(PY) setup.py --quiet build_ext --inplace >build/build.log 2>&1 || cat build/build.log
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	AMQPSCOPE_PURE=1 $(PIP) install --editable ".[test]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	AMQPSCOPE_PURE=1 $(PIP) install --editable ".[test,dev]"
+	@touch $@
+
+system-packages:
+	@sh .ci/system-packages
+
+# The live tests' clients in another language.
+tests/live/node_modules/.installed: tests/live/package.json | system-packages
+	@npm install --prefix tests/live --no-audit --no-fund --loglevel=error
+	@touch $@
