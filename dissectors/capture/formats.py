@@ -1,0 +1,52 @@
+"""From a path to the reader of its format, by magic number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dissectors.capture.magic import MAGIC_BYTES, PCAP_SHAPES, PCAPNG_MAGIC
+from dissectors.capture.pcap import PcapReader
+from dissectors.capture.pcapng import PcapngReader
+from dissectors.capture.reader import Reader
+from dissectors.capture.streams import ByteStream, open_stream
+
+Report = Callable[..., None]
+
+
+def open_reader(path: str, report: Report, secrets: list[bytes]) -> Reader | None:
+    """A reader past its file header, or None after telling why there is none."""
+    try:
+        stream = open_stream(path)
+    except OSError as error:
+        report("capture.read_error", error.strerror or str(error), capture=path)
+        return None
+    first = stream.read()
+    reader_class = _reader_class(first)
+    if reader_class is None:
+        _refuse(stream, first, path, report)
+        return None
+    reader = reader_class(stream, path, report, secrets)
+    reader.buf = first
+    reader.limit = len(first)
+    if not reader.open():
+        reader.close()
+        return None
+    return reader
+
+
+def _reader_class(first: bytes) -> type[Reader] | None:
+    magic = first[:MAGIC_BYTES]
+    if magic in PCAP_SHAPES:
+        return PcapReader
+    return PcapngReader if magic == PCAPNG_MAGIC else None
+
+
+def _refuse(stream: ByteStream, first: bytes, path: str, report: Report) -> None:
+    stream.close()
+    if stream.trouble is not None:
+        code, detail = stream.trouble
+    elif not first:
+        code, detail = "capture.empty", "the file is empty"
+    else:
+        code, detail = "capture.unknown_format", "the file is neither pcap nor pcapng"
+    report(code, detail, capture=path, bytes_affected=len(first) or None, first_bytes=first[:16])

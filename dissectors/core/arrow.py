@@ -1,0 +1,118 @@
+"""From row buffers to Arrow: the only file that knows how a cell becomes an Arrow value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from dissectors.core.rows import NULL_CELL, RowBuffer
+from dissectors.core.words import vocabulary
+from dissectors.tables import Column, Table
+
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+ARROW_TYPES: dict[str, pa.DataType] = {
+    "int64": pa.int64(),
+    "int32": pa.int32(),
+    "bool": pa.bool_(),
+    "ratio": pa.float64(),
+    "word": _DICTIONARY,
+    "text": _DICTIONARY,
+    "string": pa.string(),
+    "hash": pa.string(),
+    "bytes": pa.binary(),
+}
+_HEX_PAIRS = np.frombuffer("".join(f"{i:02x}" for i in range(256)).encode(), dtype=np.uint16)
+
+
+def arrow_schema(table: Table) -> pa.Schema:
+    return pa.schema([pa.field(c.name, ARROW_TYPES[c.kind], c.is_nullable) for c in table.columns])
+
+
+def take_batch(rows: RowBuffer) -> pa.RecordBatch:
+    """The buffered rows as a record batch; the buffer starts anew."""
+    cells = np.frombuffer(rows.cells, dtype=np.int64, count=rows.count * rows.width)
+    grid = cells.reshape(rows.count, rows.width)
+    arrays = [
+        _column(column, np.ascontiguousarray(grid[:, i]), rows, i)
+        for i, column in enumerate(rows.table.columns)
+    ]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(rows.table))
+    rows.clear()
+    return batch
+
+
+def _column(column: Column, values: np.ndarray, rows: RowBuffer, position: int) -> pa.Array:
+    is_absent = values == NULL_CELL
+    absent_count = int(np.count_nonzero(is_absent))
+    kind = column.kind
+    if absent_count == len(values):
+        return pa.nulls(len(values), ARROW_TYPES[kind])
+    if absent_count:
+        values[is_absent] = 0
+        validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little"))
+    else:
+        validity = None
+    if kind == "word":
+        return _words(values, is_absent if absent_count else None, validity, absent_count)
+    if kind == "text":
+        return _dictionary(values, list(rows.pool), validity, absent_count)
+    if kind in ("string", "bytes"):
+        heap = pa.py_buffer(rows.heaps[position])
+        return _strings(ARROW_TYPES[kind], _offsets(values), heap, validity, absent_count)
+    if kind == "hash":
+        return _hashes(values, validity, absent_count)
+    if kind == "bool":
+        data = np.packbits(values.astype(np.bool_), bitorder="little")
+    elif kind == "ratio":
+        data = values / 1_000_000
+    elif kind == "int32":
+        data = values.astype(np.int32)
+    else:
+        data = values
+    buffers = [validity, pa.py_buffer(data)]
+    return pa.Array.from_buffers(ARROW_TYPES[kind], len(values), buffers, absent_count)
+
+
+def _words(
+    codes: np.ndarray, is_absent: np.ndarray | None, validity: pa.Buffer | None, absent_count: int
+) -> pa.Array:
+    """Only the words in use enter the batch's dictionary."""
+    words = vocabulary()
+    is_used = np.zeros(len(words), dtype=np.bool_)
+    is_used[codes if is_absent is None else codes[~is_absent]] = True
+    renumber = np.cumsum(is_used, dtype=np.int64) - 1
+    used = [words[i] for i in np.flatnonzero(is_used)]
+    return _dictionary(np.maximum(renumber[codes], 0), used, validity, absent_count)
+
+
+def _dictionary(
+    codes: np.ndarray, values: list[str], validity: pa.Buffer | None, absent_count: int
+) -> pa.Array:
+    indices = pa.Array.from_buffers(
+        pa.int32(), len(codes), [validity, pa.py_buffer(codes.astype(np.int32))], absent_count
+    )
+    return pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
+
+
+def _offsets(lengths: np.ndarray) -> np.ndarray:
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _strings(
+    arrow_type: pa.DataType,
+    offsets: np.ndarray,
+    heap: pa.Buffer,
+    validity: pa.Buffer | None,
+    absent_count: int,
+) -> pa.Array:
+    buffers = [validity, pa.py_buffer(offsets), heap]
+    return pa.Array.from_buffers(arrow_type, len(offsets) - 1, buffers, absent_count)
+
+
+def _hashes(values: np.ndarray, validity: pa.Buffer | None, absent_count: int) -> pa.Array:
+    """Sixteen hex digits each, most significant first."""
+    octets = values.astype(">i8").view(np.uint8)
+    offsets = np.arange(0, 16 * len(values) + 1, 16, dtype=np.int32)
+    return _strings(pa.string(), offsets, pa.py_buffer(_HEX_PAIRS[octets]), validity, absent_count)
