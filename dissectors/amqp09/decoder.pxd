@@ -1,0 +1,54 @@
+from dissectors.amqp09.channel cimport ACCEPTED, REJECTED, RELEASED, Channel
+from dissectors.amqp09.properties cimport Properties, PropertyMemory
+from dissectors.amqp09.transfers cimport Transfer
+from dissectors.amqp09.wire cimport be16, be32, be64
+from dissectors.core.connection cimport Connection
+from dissectors.core.decoder cimport StreamDecoder
+from dissectors.core.rows cimport RowBuffer
+
+cdef class Arguments:
+    cdef public str consumer_tag
+    cdef public str exchange
+    cdef public str routing_key
+    cdef public bint is_mandatory
+    cdef public str json
+
+cdef class Decoder09(StreamDecoder):
+    cdef public object rare
+    cdef public bint is_hot
+    cdef public Py_ssize_t header_size
+    cdef public int max_type
+    cdef public PropertyMemory memory
+    cdef public dict publishes
+    cdef public dict delivers
+    cdef public dict gets
+    cdef public dict channels
+    cdef public Channel last_channel
+    cdef public Py_ssize_t frame_max
+    cdef public RowBuffer frames
+
+    cpdef Channel channel(self, long long number, int side)
+    cpdef Py_ssize_t row(
+        self, int side, Py_ssize_t size, long long number, long long type_word,
+        long long name) except -1
+    cpdef int say_transfer(self, Py_ssize_t base, Channel channel, Transfer t) except -1
+    cpdef int say_tag(self, Py_ssize_t base, unsigned long long tag) except -1
+    cdef int _take_publish(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
+        Py_ssize_t last, long long number) except -1
+    cdef int _take_deliver(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
+        Py_ssize_t last, long long number) except -1
+    cdef int _take_get_ok(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
+        Py_ssize_t last, long long number) except -1
+    cdef int _take_ack(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
+        Py_ssize_t last, long long number, long long key) except -1
+    cdef int _take_header(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
+        Py_ssize_t last, long long number) except -1
+    cdef int _take_body(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
+        Py_ssize_t last, long long number) except -1
+    cpdef Arguments _remember(self, dict memory, bytes key, bytes payload)

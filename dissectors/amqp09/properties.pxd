@@ -1,0 +1,20 @@
+cdef class Properties:
+    cdef public list text_columns
+    cdef public bytes message_id
+    cdef public bytes correlation_id
+    cdef public long long priority
+    cdef public long long ttl_ms
+    cdef public int durable
+    cdef public long long created_ms
+    cdef public str rest_json
+    cdef public str json
+    cdef public object error
+    cdef public bint has_unknown
+    cdef public Py_ssize_t octets
+    cdef public str systems
+
+cdef class PropertyMemory:
+    cdef public dict known
+
+    cpdef object find(
+        self, bytes buf, Py_ssize_t start, Py_ssize_t end, object dialect, object systems)

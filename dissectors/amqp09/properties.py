@@ -1,0 +1,128 @@
+"""Content properties as the tables want them: columns, and JSON of what has no column.
+
+Messages of one sender mostly repeat their properties, so they are remembered by their octets; a
+message-id that differs each time makes a new entry, and the memory is bounded.
+"""
+
+from json import dumps
+from json.encoder import encode_basestring
+
+import cython
+
+from dissectors.amqp09.headers import ContentHeader, decode_header
+from dissectors.amqp09.jsonvalue import to_json
+
+# Property lists remembered per connection.
+MAX_REMEMBERED = 4096
+PERSISTENT = 2
+
+# Properties with a column of their own in transfers; the rest goes into its `properties`.
+COLUMNS = {
+    "content-type": "content_type",
+    "content-encoding": "content_encoding",
+    "correlation-id": "correlation_id",
+    "reply-to": "reply_to",
+    "message-id": "message_id",
+    "type": "subject",
+    "user-id": "user_id",
+    "app-id": "app_id",
+}
+
+
+class Properties:
+    """One property list, decoded."""
+
+    def __init__(self) -> None:
+        self.text_columns: list = []
+        self.message_id = None
+        self.correlation_id = None
+        self.priority = -1
+        self.ttl_ms = -1
+        self.durable = -1
+        self.created_ms = -1
+        self.rest_json = None
+        self.json = None
+        self.error = None
+        self.has_unknown = False
+        self.octets = 0
+        self.systems = ""
+
+
+def make_properties(header: ContentHeader) -> Properties:
+    """Sort a decoded header's properties into columns and JSON."""
+    result = Properties()
+    shown = []
+    rest = []
+    for name, value in header.as_dict().items():
+        as_json = to_json(value)
+        shown.append((name, as_json))
+        if name in COLUMNS:
+            text = as_json if isinstance(as_json, str) else dumps(as_json)
+            _put_text(result, COLUMNS[name], text)
+        elif name == "priority":
+            result.priority = value
+        elif name == "expiration":
+            if value.isascii() and value.isdigit() and len(value) < 18:
+                result.ttl_ms = int(value)
+            else:
+                rest.append((name, as_json))
+        elif name == "delivery-mode":
+            result.durable = 1 if value == PERSISTENT else 0
+        elif name == "timestamp":
+            # Seconds in the 0-9 family; a value that cannot be is kept with the rest.
+            if value < 1 << 53:
+                result.created_ms = value * 1000
+            else:
+                rest.append((name, as_json))
+        else:
+            rest.append((name, as_json))
+        if hasattr(value, "system") and value.error is None and value.entries:
+            result.systems = value.system
+    result.json = _object(shown)
+    result.rest_json = _object(rest)
+    result.error = header.error
+    result.has_unknown = header.unknown_flags or bool(header.trailing)
+    return result
+
+
+def _put_text(result: Properties, column: str, text: str) -> None:
+    if column == "message_id":
+        result.message_id = text.encode("utf-8", "backslashreplace")
+    elif column == "correlation_id":
+        result.correlation_id = text.encode("utf-8", "backslashreplace")
+    else:
+        result.text_columns.append((column, text))
+
+
+def _object(items: list) -> object:
+    if not items:
+        return None
+    return "{" + ",".join([_member(name, value) for name, value in items]) + "}"
+
+
+def _member(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return f'"{name}":{encode_basestring(value)}'
+    return f'"{name}":' + dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class PropertyMemory:
+    """Decoded property lists by class and octets."""
+
+    def __init__(self) -> None:
+        self.known: dict = {}
+
+    def find(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, dialect, systems):
+        """Properties of the header payload at [start, end); an error if it has no fixed part."""
+        key = buf[start : start + 2] + buf[start + 12 : end]
+        found = self.known.get(key)
+        if found is None:
+            header = decode_header(buf[start:end], dialect, systems)
+            if not isinstance(header, ContentHeader):
+                return header
+            found = make_properties(header)
+            found.octets = end - start - 12
+            if len(self.known) >= MAX_REMEMBERED:
+                self.known.clear()
+            self.known[key] = found
+        return found

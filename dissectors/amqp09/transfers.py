@@ -1,0 +1,278 @@
+"""Messages on their way: one `Transfer` per publish, deliver, get-ok or return, and its row.
+
+A transfer is filled by the frames that carry it, settled by the frames that acknowledge it, and
+written once, when both are done or can no longer happen. Rules of settlement are the channel's.
+"""
+
+import cython
+from xxhash import xxh3_64, xxh3_64_intdigest
+
+from dissectors.amqp09.properties import Properties
+from dissectors.core.connection import Connection
+from dissectors.core.rows import RowBuffer
+from dissectors.core.words import word
+from dissectors.tables import TRANSFERS
+
+# A body is kept whole for the payloads table up to this size.
+MAX_PAYLOAD_BYTES = 32 * 1024 * 1024
+
+NONE = cython.declare(cython.longlong, -0x7FFFFFFFFFFFFFFF - 1)
+
+PUBLISH = cython.declare(cython.longlong, word("publish"))
+DELIVER = cython.declare(cython.longlong, word("deliver"))
+GET = cython.declare(cython.longlong, word("get"))
+RETURN = cython.declare(cython.longlong, word("return"))
+TRANSFER = cython.declare(cython.longlong, word("transfer"))
+W_BINARY = cython.declare(cython.longlong, word("binary"))
+KINDS = {name: word(name) for name in ("publish", "deliver", "get", "return", "transfer")}
+
+T_SESSION = cython.declare(cython.int, TRANSFERS.index("session_id"))
+T_LINK = cython.declare(cython.int, TRANSFERS.index("link_id"))
+T_ID = cython.declare(cython.int, TRANSFERS.index("transfer_id"))
+T_KIND = cython.declare(cython.int, TRANSFERS.index("kind"))
+T_DIRECTION = cython.declare(cython.int, TRANSFERS.index("direction"))
+T_ADDRESS = cython.declare(cython.int, TRANSFERS.index("address"))
+T_EXCHANGE = cython.declare(cython.int, TRANSFERS.index("exchange"))
+T_KEY = cython.declare(cython.int, TRANSFERS.index("routing_key"))
+T_QUEUE = cython.declare(cython.int, TRANSFERS.index("queue"))
+T_DELIVERY_ID = cython.declare(cython.int, TRANSFERS.index("delivery_id"))
+T_TAG = cython.declare(cython.int, TRANSFERS.index("delivery_tag"))
+T_CAPTURE = cython.declare(cython.int, TRANSFERS.index("capture"))
+T_FIRST_PACKET = cython.declare(cython.int, TRANSFERS.index("first_packet_no"))
+T_LAST_PACKET = cython.declare(cython.int, TRANSFERS.index("last_packet_no"))
+T_FIRST_TS = cython.declare(cython.int, TRANSFERS.index("first_ts_ns"))
+T_LAST_TS = cython.declare(cython.int, TRANSFERS.index("last_ts_ns"))
+T_FRAMES = cython.declare(cython.int, TRANSFERS.index("frame_count"))
+T_BODY = cython.declare(cython.int, TRANSFERS.index("body_bytes"))
+T_MESSAGE = cython.declare(cython.int, TRANSFERS.index("message_bytes"))
+T_BODY_KIND = cython.declare(cython.int, TRANSFERS.index("body_kind"))
+T_HASH = cython.declare(cython.int, TRANSFERS.index("body_hash"))
+T_MESSAGE_ID = cython.declare(cython.int, TRANSFERS.index("message_id"))
+T_CORRELATION = cython.declare(cython.int, TRANSFERS.index("correlation_id"))
+T_PRIORITY = cython.declare(cython.int, TRANSFERS.index("priority"))
+T_TTL = cython.declare(cython.int, TRANSFERS.index("ttl_ms"))
+T_DURABLE = cython.declare(cython.int, TRANSFERS.index("is_durable"))
+T_CREATED = cython.declare(cython.int, TRANSFERS.index("created_ts_ms"))
+T_PROPERTIES = cython.declare(cython.int, TRANSFERS.index("properties"))
+T_PRESETTLED = cython.declare(cython.int, TRANSFERS.index("is_presettled"))
+T_REDELIVERED = cython.declare(cython.int, TRANSFERS.index("is_redelivered"))
+T_COMPLETE = cython.declare(cython.int, TRANSFERS.index("is_complete"))
+T_ABORTED = cython.declare(cython.int, TRANSFERS.index("is_aborted"))
+T_RESUMED = cython.declare(cython.int, TRANSFERS.index("is_resumed"))
+T_OUTCOME = cython.declare(cython.int, TRANSFERS.index("outcome"))
+T_CONDITION = cython.declare(cython.int, TRANSFERS.index("outcome_condition"))
+T_OUTCOME_TS = cython.declare(cython.int, TRANSFERS.index("outcome_ts_ns"))
+T_SETTLED_TS = cython.declare(cython.int, TRANSFERS.index("settled_ts_ns"))
+T_SETTLED_PACKET = cython.declare(cython.int, TRANSFERS.index("settled_packet_no"))
+T_SETTLED_BY = cython.declare(cython.int, TRANSFERS.index("settled_by"))
+T_SETTLE_KIND = cython.declare(cython.int, TRANSFERS.index("settle_kind"))
+T_REPLY_CODE = cython.declare(cython.int, TRANSFERS.index("reply_code"))
+T_TXN = cython.declare(cython.int, TRANSFERS.index("transaction_id"))
+T_TXN_OUTCOME = cython.declare(cython.int, TRANSFERS.index("transaction_outcome"))
+T_RELATED = cython.declare(cython.int, TRANSFERS.index("related_transfer_id"))
+T_RELATION = cython.declare(cython.int, TRANSFERS.index("relation"))
+TEXT_POSITIONS = {
+    name: TRANSFERS.index(name)
+    for name in ("content_type", "content_encoding", "reply_to", "subject", "user_id", "app_id")
+}
+
+
+class Link:
+    """A consumer, a getter or a publisher: what its messages have in common."""
+
+    def __init__(self, link_id, session_id, kind: str) -> None:
+        self.link_id = link_id
+        self.session_id = session_id
+        self.kind = kind
+        self.queue = None
+        self.is_no_ack = False
+        self.prefetch = 0
+        self.transfer_count = 0
+        self.body_bytes = 0
+        self.unsettled_count = 0
+        self.is_ended = False
+        # Columns of the links row that only rare frames fill.
+        self.row: dict = {}
+
+
+class Transfer:
+    """One message, from its first frame to its settlement."""
+
+    def __init__(self, transfer_id: cython.longlong, kind: cython.longlong, side: cython.int) -> None:
+        self.transfer_id = transfer_id
+        self.kind = kind
+        self.side = side
+        self.outcome = NONE
+        self.settled_by = NONE
+        self.settle_kind = NONE
+
+    def add_body(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
+        """Octets of the body; the digest of a one-frame body needs no running state."""
+        size: cython.Py_ssize_t = end - start
+        if self.hasher is None:
+            if self.body_bytes == 0 and size == self.body_size:
+                self.digest = xxh3_64_intdigest(buf[start:end])
+            else:
+                self.hasher = xxh3_64(buf[start:end])
+        else:
+            self.hasher.update(buf[start:end])
+        self.body_bytes += size
+        if self.payload is not None:
+            if self.body_bytes <= MAX_PAYLOAD_BYTES:
+                self.payload += buf[start:end]
+            else:
+                self.payload = None
+        return 0
+
+    def final_digest(self):
+        """xxh3-64 of the whole body, or None when part of it was not seen."""
+        if not self.is_complete:
+            return None
+        if self.digest is not None:
+            return self.digest
+        if self.hasher is not None:
+            return self.hasher.intdigest()
+        return EMPTY_DIGEST
+
+
+EMPTY_DIGEST = xxh3_64_intdigest(b"")
+
+if not cython.compiled:
+    # What C gives for free: absent values without a store per transfer.
+    _ABSENT = dict.fromkeys(
+        (
+            "session_id", "first_ts", "last_ts", "first_packet", "last_packet", "frame_count",
+            "body_bytes", "body_size", "missing_bytes", "tag", "outcome_ts", "settled_ts", "settled_packet",
+            "reply_code", "transaction_outcome", "related_id", "relation", "children_left",
+        ),
+        0,
+    )
+    _ABSENT |= dict.fromkeys(
+        (
+            "has_tag", "is_presettled", "is_redelivered", "has_redelivered", "has_header",
+            "is_complete", "is_assembled", "is_gapped", "is_settled", "is_emitted", "is_held",
+            "has_reply_code", "is_mandatory", "is_pending",
+        ),
+        False,
+    )
+    _ABSENT |= dict.fromkeys(
+        (
+            "link", "exchange", "routing_key", "queue", "capture", "condition", "transaction_id",
+            "hasher", "digest", "payload", "properties", "parent",
+        )
+    )
+    for _name, _value in _ABSENT.items():
+        setattr(Transfer, _name, _value)
+
+
+def address_of(queue, exchange, routing_key):
+    """Where a message goes or comes from, in one string."""
+    if queue is not None:
+        return queue
+    if exchange is None:
+        return None
+    if routing_key is None:
+        return exchange
+    return f"{exchange}/{routing_key}"
+
+
+def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
+    """Write the row of a transfer, once."""
+    rows: RowBuffer
+    base: cython.Py_ssize_t
+    p: Properties
+    if t.is_emitted:
+        return 0
+    t.is_emitted = True
+    rows = conn.transfers
+    base = conn.transfer_row()
+    cells = rows.cells
+    cells[base + T_SESSION] = t.session_id
+    if t.link is not None:
+        cells[base + T_LINK] = t.link.link_id
+    cells[base + T_ID] = t.transfer_id
+    cells[base + T_KIND] = t.kind
+    cells[base + T_DIRECTION] = conn.direction(t.side)
+    if t.queue is not None:
+        cells[base + T_QUEUE] = cells[base + T_ADDRESS] = rows.text(t.queue)
+    if t.exchange is not None:
+        cells[base + T_EXCHANGE] = rows.text(t.exchange)
+        if t.routing_key is not None:
+            cells[base + T_KEY] = rows.text(t.routing_key)
+        if t.queue is None:
+            cells[base + T_ADDRESS] = rows.text(address_of(None, t.exchange, t.routing_key))
+    if t.has_tag:
+        rows.put_number(base, T_TAG, t.tag)
+        cells[base + T_DELIVERY_ID] = min(t.tag, 0x7FFFFFFFFFFFFFFF)
+    cells[base + T_CAPTURE] = rows.text(t.capture)
+    cells[base + T_FIRST_PACKET] = t.first_packet
+    cells[base + T_LAST_PACKET] = t.last_packet
+    cells[base + T_FIRST_TS] = t.first_ts
+    cells[base + T_LAST_TS] = t.last_ts
+    cells[base + T_FRAMES] = t.frame_count
+    cells[base + T_BODY] = t.body_bytes
+    cells[base + T_BODY_KIND] = W_BINARY
+    digest = t.final_digest()
+    if digest is not None:
+        cells[base + T_HASH] = digest if digest <= 0x7FFFFFFFFFFFFFFF else digest - (1 << 64)
+    p = t.properties
+    if p is not None:
+        cells[base + T_MESSAGE] = t.body_bytes + p.octets
+        emit_properties(rows, base, p)
+    cells[base + T_PRESETTLED] = t.is_presettled
+    if t.has_redelivered:
+        cells[base + T_REDELIVERED] = t.is_redelivered
+    cells[base + T_COMPLETE] = t.is_complete
+    cells[base + T_ABORTED] = 0
+    cells[base + T_RESUMED] = 0
+    if t.outcome != NONE:
+        cells[base + T_OUTCOME] = t.outcome
+        cells[base + T_OUTCOME_TS] = t.outcome_ts
+    if t.is_settled:
+        cells[base + T_SETTLED_TS] = t.settled_ts
+        cells[base + T_SETTLED_PACKET] = t.settled_packet
+        cells[base + T_SETTLED_BY] = t.settled_by
+        cells[base + T_SETTLE_KIND] = t.settle_kind
+    if t.condition is not None:
+        cells[base + T_CONDITION] = rows.text(t.condition)
+    if t.has_reply_code:
+        cells[base + T_REPLY_CODE] = t.reply_code
+    if t.transaction_id is not None:
+        cells[base + T_TXN] = rows.text(t.transaction_id)
+        cells[base + T_TXN_OUTCOME] = t.transaction_outcome
+    if t.related_id:
+        cells[base + T_RELATED] = t.related_id
+        cells[base + T_RELATION] = t.relation
+    if t.payload is not None and t.is_complete:
+        conn.sink.payloads.append(
+            {
+                "connection_id": conn.connection_id,
+                "transfer_id": t.transfer_id,
+                "body": bytes(t.payload),
+            }
+        )
+    t.payload = None
+    t.hasher = None
+    return 0
+
+
+def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> cython.int:
+    """The message properties' columns of a transfer's row."""
+    cells = rows.cells
+    for name, text in p.text_columns:
+        cells[base + TEXT_POSITIONS[name]] = rows.text(text)
+    if p.message_id is not None:
+        rows.put_string(base, T_MESSAGE_ID, p.message_id)
+    if p.correlation_id is not None:
+        rows.put_string(base, T_CORRELATION, p.correlation_id)
+    if p.priority >= 0:
+        cells[base + T_PRIORITY] = p.priority
+    if p.ttl_ms >= 0:
+        cells[base + T_TTL] = p.ttl_ms
+    if p.durable >= 0:
+        cells[base + T_DURABLE] = p.durable
+    if p.created_ms >= 0:
+        cells[base + T_CREATED] = p.created_ms
+    if p.rest_json is not None:
+        cells[base + T_PROPERTIES] = rows.text(p.rest_json)
+    return 0

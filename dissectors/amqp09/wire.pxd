@@ -1,0 +1,3 @@
+cpdef long long be16(bytes buf, Py_ssize_t at) except? -1
+cpdef long long be32(bytes buf, Py_ssize_t at) except? -1
+cpdef unsigned long long be64(bytes buf, Py_ssize_t at) except? 0
