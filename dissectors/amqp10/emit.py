@@ -1,0 +1,109 @@
+"""Deliveries → rows of `transfers`: the message's own properties are read here, at the end,
+straight into the row. Decides nothing about settlement; that has happened before."""
+
+import cython
+
+from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.head import HeadReader
+from dissectors.amqp10.link import Link
+from dissectors.core.connection import Connection
+from dissectors.core.rows import NULL_CELL, RowBuffer
+from dissectors.core.words import word
+from dissectors.tables import TRANSFERS
+
+NULL = cython.declare(cython.longlong, NULL_CELL)
+KIND = cython.declare(cython.longlong, word("transfer"))
+T_SESSION = cython.declare(cython.int, TRANSFERS.index("session_id"))
+T_LINK = cython.declare(cython.int, TRANSFERS.index("link_id"))
+T_TRANSFER = cython.declare(cython.int, TRANSFERS.index("transfer_id"))
+T_KIND = cython.declare(cython.int, TRANSFERS.index("kind"))
+T_DIRECTION = cython.declare(cython.int, TRANSFERS.index("direction"))
+T_ADDRESS = cython.declare(cython.int, TRANSFERS.index("address"))
+T_DELIVERY_ID = cython.declare(cython.int, TRANSFERS.index("delivery_id"))
+T_TAG = cython.declare(cython.int, TRANSFERS.index("delivery_tag"))
+T_CAPTURE = cython.declare(cython.int, TRANSFERS.index("capture"))
+T_FIRST_PACKET = cython.declare(cython.int, TRANSFERS.index("first_packet_no"))
+T_LAST_PACKET = cython.declare(cython.int, TRANSFERS.index("last_packet_no"))
+T_FIRST_TS = cython.declare(cython.int, TRANSFERS.index("first_ts_ns"))
+T_LAST_TS = cython.declare(cython.int, TRANSFERS.index("last_ts_ns"))
+T_FRAMES = cython.declare(cython.int, TRANSFERS.index("frame_count"))
+T_BODY_BYTES = cython.declare(cython.int, TRANSFERS.index("body_bytes"))
+T_MESSAGE_BYTES = cython.declare(cython.int, TRANSFERS.index("message_bytes"))
+T_BODY_KIND = cython.declare(cython.int, TRANSFERS.index("body_kind"))
+T_BODY_HASH = cython.declare(cython.int, TRANSFERS.index("body_hash"))
+T_PRESETTLED = cython.declare(cython.int, TRANSFERS.index("is_presettled"))
+T_COMPLETE = cython.declare(cython.int, TRANSFERS.index("is_complete"))
+T_ABORTED = cython.declare(cython.int, TRANSFERS.index("is_aborted"))
+T_RESUMED = cython.declare(cython.int, TRANSFERS.index("is_resumed"))
+T_OUTCOME = cython.declare(cython.int, TRANSFERS.index("outcome"))
+T_CONDITION = cython.declare(cython.int, TRANSFERS.index("outcome_condition"))
+T_OUTCOME_TS = cython.declare(cython.int, TRANSFERS.index("outcome_ts_ns"))
+T_SETTLED_TS = cython.declare(cython.int, TRANSFERS.index("settled_ts_ns"))
+T_SETTLED_PACKET = cython.declare(cython.int, TRANSFERS.index("settled_packet_no"))
+T_SETTLED_BY = cython.declare(cython.int, TRANSFERS.index("settled_by"))
+T_SETTLE_KIND = cython.declare(cython.int, TRANSFERS.index("settle_kind"))
+T_TXN = cython.declare(cython.int, TRANSFERS.index("transaction_id"))
+T_TXN_OUTCOME = cython.declare(cython.int, TRANSFERS.index("transaction_outcome"))
+T_RELATED = cython.declare(cython.int, TRANSFERS.index("related_transfer_id"))
+T_RELATION = cython.declare(cython.int, TRANSFERS.index("relation"))
+
+
+class TransferWriter:
+    """Writes the transfers of one connection."""
+
+    def __init__(self, conn: Connection, head_reader: HeadReader) -> None:
+        self.conn = conn
+        self.head_reader = head_reader
+
+    def write(self, delivery: Delivery) -> cython.int:
+        """The one row of a delivery."""
+        rows: RowBuffer = self.conn.transfers
+        base: cython.Py_ssize_t = self.conn.transfer_row()
+        link: Link = delivery.link
+        cells = rows.cells
+        cells[base + T_TRANSFER] = delivery.transfer_id
+        cells[base + T_KIND] = KIND
+        cells[base + T_DIRECTION] = self.conn.direction(delivery.side)
+        if link is not None:
+            cells[base + T_LINK] = link.link_id
+            if link.address is not None:
+                if link.address_batch != rows.batch_no:
+                    link.address_batch = rows.batch_no
+                    link.address_code = rows.text(link.address)
+                cells[base + T_ADDRESS] = link.address_code
+        if delivery.session is not None:
+            cells[base + T_SESSION] = delivery.session.session_id
+        cells[base + T_DELIVERY_ID] = delivery.delivery_id
+        if delivery.tag is not None:
+            rows.put_string(base, T_TAG, delivery.tag.hex().encode())
+        cells[base + T_CAPTURE] = rows.text(delivery.capture or "")
+        cells[base + T_FIRST_PACKET] = delivery.first_packet
+        cells[base + T_LAST_PACKET] = delivery.last_packet
+        cells[base + T_FIRST_TS] = delivery.first_ts
+        cells[base + T_LAST_TS] = delivery.last_ts
+        cells[base + T_FRAMES] = delivery.frame_count
+        cells[base + T_BODY_BYTES] = delivery.body_bytes
+        cells[base + T_MESSAGE_BYTES] = delivery.message_bytes
+        cells[base + T_BODY_KIND] = delivery.body_kind
+        cells[base + T_BODY_HASH] = delivery.body_hash
+        cells[base + T_PRESETTLED] = delivery.is_presettled
+        cells[base + T_COMPLETE] = delivery.is_complete
+        cells[base + T_ABORTED] = delivery.is_aborted
+        cells[base + T_RESUMED] = delivery.is_resumed
+        if delivery.outcome is not None and delivery.is_settled:
+            cells[base + T_OUTCOME] = word(delivery.outcome)
+        if delivery.condition is not None:
+            cells[base + T_CONDITION] = rows.text(delivery.condition)
+        cells[base + T_OUTCOME_TS] = delivery.outcome_ts
+        cells[base + T_SETTLED_TS] = delivery.settled_ts
+        cells[base + T_SETTLED_PACKET] = delivery.settled_packet
+        cells[base + T_SETTLED_BY] = delivery.settled_by
+        cells[base + T_SETTLE_KIND] = delivery.settle_kind
+        if delivery.txn_id is not None:
+            cells[base + T_TXN] = rows.text(delivery.txn_id.hex())
+            cells[base + T_TXN_OUTCOME] = delivery.txn_outcome
+        cells[base + T_RELATED] = delivery.related
+        cells[base + T_RELATION] = delivery.relation
+        if delivery.is_complete:
+            self.head_reader.read(rows, base, delivery.head)
+        return 0

@@ -1,0 +1,243 @@
+"""A message's header and properties into its row of `transfers`.
+
+The standard's defaults are filled in (1.0 §3.2.1), so durable and priority are always known.
+Fields that have a column are read where they stand; annotations, application-properties, footer
+and the remaining fields become JSON, once per distinct octets.
+"""
+
+import uuid
+
+import cython
+
+from dissectors.amqp10.composites import STANDARD
+from dissectors.amqp10.octets import (
+    after_code,
+    list_count,
+    list_items,
+    read_boolean,
+    read_code,
+    read_uint,
+    skip_value,
+)
+from dissectors.amqp10.render import composite_tree, dump, tree
+from dissectors.core.rows import RowBuffer
+from dissectors.tables import TRANSFERS
+
+T_CREATED = cython.declare(cython.int, TRANSFERS.index("created_ts_ms"))
+T_PRIORITY = cython.declare(cython.int, TRANSFERS.index("priority"))
+T_TTL = cython.declare(cython.int, TRANSFERS.index("ttl_ms"))
+T_DURABLE = cython.declare(cython.int, TRANSFERS.index("is_durable"))
+T_REDELIVERED = cython.declare(cython.int, TRANSFERS.index("is_redelivered"))
+T_PROPERTIES = cython.declare(cython.int, TRANSFERS.index("properties"))
+
+HEADER = cython.declare(cython.int, 0x70)
+PROPERTIES = cython.declare(cython.int, 0x73)
+#: 1.0 §3.2.1: the priority of a message that states none.
+DEFAULT_PRIORITY = cython.declare(cython.longlong, 4)
+#: The creation-time's place among the properties; it is the only number with a column.
+CREATION_TIME = cython.declare(cython.int, 9)
+#: Column of each field of `properties` by place, or -1: such fields go to the JSON.
+_COLUMNS = [
+    -1 if name is None else TRANSFERS.index(name)
+    for name in (
+        "message_id",
+        "user_id",
+        "to",
+        "subject",
+        "reply_to",
+        "correlation_id",
+        "content_type",
+        "content_encoding",
+        None,
+        "created_ts_ms",
+        "app_id",
+        None,
+        None,
+    )
+]
+#: Fields that the row has columns for, so that the JSON need not repeat them.
+_IN_COLUMNS = frozenset(
+    (
+        "durable",
+        "priority",
+        "ttl",
+        "message-id",
+        "user-id",
+        "to",
+        "subject",
+        "reply-to",
+        "correlation-id",
+        "content-type",
+        "content-encoding",
+        "creation-time",
+        "group-id",
+    )
+)
+#: JSON texts kept by the octets they were made of; all are dropped when there are more.
+MAX_CACHED = 4096
+
+
+class HeadReader:
+    """Reads heads into rows; keeps the JSON of sections that repeat."""
+
+    def __init__(self) -> None:
+        self.cache: dict = {}
+
+    def read(self, rows: RowBuffer, base: cython.Py_ssize_t, head: bytes) -> cython.int:
+        """Fill the message columns of the row at `base` from the sections in `head`."""
+        at: cython.Py_ssize_t = 0
+        stop: cython.Py_ssize_t
+        end: cython.Py_ssize_t = len(head)
+        code: cython.longlong
+        rest = None
+        cells = rows.cells
+        cells[base + T_PRIORITY] = DEFAULT_PRIORITY
+        cells[base + T_DURABLE] = 0
+        while at < end:
+            code = read_code(head, at, end)
+            if code < 0:
+                break
+            stop = skip_value(head, at, end, 0)
+            if stop < 0:
+                break
+            if code == HEADER:
+                if self._header(rows, base, head, after_code(head, at), stop):
+                    rest = self._add(rest, head[at:stop])
+            elif code == PROPERTIES:
+                if self._properties(rows, base, head, after_code(head, at), stop):
+                    rest = self._add(rest, head[at:stop])
+            else:
+                rest = self._add(rest, head[at:stop])
+            at = stop
+        if rest is not None:
+            cells[base + T_PROPERTIES] = rows.text("{" + ",".join(rest) + "}")
+        return 0
+
+    def _add(self, rest, section: bytes):
+        text = self.cache.get(section)
+        if text is None:
+            if len(self.cache) >= MAX_CACHED:
+                self.cache.clear()
+            text = self.cache[section] = section_json(section)
+        if not text:
+            return rest
+        return [text] if rest is None else [*rest, text]
+
+    def _header(
+        self,
+        rows: RowBuffer,
+        base: cython.Py_ssize_t,
+        buf: bytes,
+        at: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+    ) -> cython.int:
+        """1 when a field without a column is there."""
+        count: cython.longlong = list_count(buf, at, end)
+        i: cython.longlong
+        number: cython.longlong
+        has_more: cython.int = 0
+        cells = rows.cells
+        if count < 0:
+            return 1
+        at = list_items(buf, at)
+        for i in range(min(count, 5)):
+            if i == 0:
+                number = read_boolean(buf, at, end)
+                if number >= 0:
+                    cells[base + T_DURABLE] = number
+            elif i == 1:
+                if at + 2 <= end and buf[at] == 0x50:
+                    cells[base + T_PRIORITY] = buf[at + 1]
+            elif i == 2:
+                number = read_uint(buf, at, end)
+                if number >= 0:
+                    cells[base + T_TTL] = number
+            elif i == 3:
+                number = read_boolean(buf, at, end)
+                if number >= 0:
+                    # Only a sender that says so tells a first delivery from another.
+                    cells[base + T_REDELIVERED] = 1 - number
+                    has_more = 1
+            else:
+                number = read_uint(buf, at, end)
+                if number > 0:
+                    cells[base + T_REDELIVERED] = 1
+                    has_more = 1
+            at = skip_value(buf, at, end, 0)
+            if at < 0:
+                return 1
+        return has_more
+
+    def _properties(
+        self,
+        rows: RowBuffer,
+        base: cython.Py_ssize_t,
+        buf: bytes,
+        at: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+    ) -> cython.int:
+        """1 when a field without a column is there."""
+        count: cython.longlong = list_count(buf, at, end)
+        i: cython.longlong
+        stop: cython.Py_ssize_t
+        has_more: cython.int = 0
+        if count < 0:
+            return 1
+        at = list_items(buf, at)
+        for i in range(count):
+            stop = skip_value(buf, at, end, 0)
+            if stop < 0:
+                return 1
+            if buf[at] != 0x40:
+                if i >= len(_COLUMNS) or _COLUMNS[i] < 0:
+                    has_more = 1
+                elif i == CREATION_TIME:
+                    if buf[at] == 0x83:
+                        number = int.from_bytes(buf[at + 1 : stop], "big", signed=True)
+                        rows.cells[base + T_CREATED] = number
+                else:
+                    text = primitive_text(buf, at, stop)
+                    if text is None:
+                        has_more = 1
+                    else:
+                        rows.put(base, _COLUMNS[i], text)
+            at = stop
+        return has_more
+
+
+def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):
+    """An id, address or name as text: strings as they are, numbers in decimal, UUIDs in their
+    usual form, binary as its UTF-8 if it is some, else hex. None for other types."""
+    code: cython.int = buf[at]
+    if code == 0xA1 or code == 0xA3 or code == 0xA0:
+        raw = buf[at + 2 : stop]
+    elif code == 0xB1 or code == 0xB3 or code == 0xB0:
+        raw = buf[at + 5 : stop]
+    elif code == 0x53:
+        return str(buf[at + 1])
+    elif code == 0x80:
+        return str(int.from_bytes(buf[at + 1 : stop], "big"))
+    elif code == 0x44:
+        return "0"
+    elif code == 0x98:
+        return str(uuid.UUID(bytes=buf[at + 1 : stop]))
+    else:
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.hex()
+
+
+def section_json(section: bytes) -> str:
+    """`"name":{…}` of one section, less what has columns; empty if nothing is left."""
+    value = STANDARD.types.decode(section, 0, len(section), [])
+    definition = STANDARD.definition_of(value)
+    if definition is None:
+        return ""
+    composite = STANDARD.decode(value, [])
+    if composite is not None:
+        data = composite_tree(STANDARD, composite, _IN_COLUMNS)
+    else:
+        data = tree(STANDARD, value.data)
+    return f"{dump(definition.name)}:{dump(data)}" if data else ""

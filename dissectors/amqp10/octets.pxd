@@ -1,0 +1,8 @@
+cpdef long long read_u32(bytes buf, Py_ssize_t at) except? -1
+cpdef Py_ssize_t skip_value(bytes buf, Py_ssize_t at, Py_ssize_t end, int depth) except? -1
+cpdef long long read_code(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -1
+cpdef Py_ssize_t after_code(bytes buf, Py_ssize_t at) except? -1
+cpdef long long list_count(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -1
+cpdef Py_ssize_t list_items(bytes buf, Py_ssize_t at) except? -1
+cpdef long long read_uint(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -2
+cpdef int read_boolean(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -2
