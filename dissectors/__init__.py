@@ -1,0 +1,15 @@
+"""What the wire says: captures in, tables out. ``dissectors.open`` is the front door."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dissectors.pipeline import Dissection
+
+
+def open(paths, options=None) -> Dissection:  # noqa: A001  (the front door reads best so)
+    """Dissect captures: iterate over (table name, Arrow record batch), streaming."""
+    from dissectors.pipeline import Dissection
+
+    return Dissection(paths, options)

@@ -1,0 +1,62 @@
+"""Wires the stages; the only file that knows their order.
+
+packets → segments → streams → (detection) → frames and state → rows → Arrow batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from dissectors.capture import CaptureError, open_packets
+from dissectors.capture.decap import PacketView
+from dissectors.options import Options
+from dissectors.sink import Sink
+from dissectors.tracker import Tracker
+
+
+class Dissection:
+    """Iterate over (table name, record batch). Streaming: memory does not grow with the capture.
+
+    Raises CaptureError when nothing at all can be read. After the last batch ``row_counts``
+    and the counts of packets and connections are complete."""
+
+    def __init__(self, paths: str | Sequence[str], options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.sink = Sink(has_payloads=self.options.has_payloads)
+        names = [paths] if isinstance(paths, str) else list(paths)
+        self.source = open_packets(names, self._report)
+        if self.source.readable_count == 0:
+            raise CaptureError(f"no capture to read in {', '.join(names)}")
+        self.tracker = Tracker(self.source, PacketView(self._report), self.sink, self.options)
+
+    @property
+    def row_counts(self) -> dict[str, int]:
+        return self.sink.row_counts
+
+    @property
+    def other_connection_count(self) -> int:
+        """TCP connections that carried no AMQP and are not in the tables."""
+        return self.tracker.foreign_count
+
+    @property
+    def bytes_read(self) -> int:
+        return self.source.bytes_read
+
+    @property
+    def total_bytes(self) -> int | None:
+        return self.source.total_bytes
+
+    def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        try:
+            while self.tracker.pump():
+                yield from self.sink.take_ready()
+            self.tracker.finish()
+            self.sink.flush()
+            yield from self.sink.take_ready()
+        finally:
+            self.source.close()
+
+    def _report(self, code: str, detail: str, **where) -> None:
+        self.sink.problem(code, detail, **where)

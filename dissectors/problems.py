@@ -1,0 +1,129 @@
+"""Every problem code: its layer, severity and what is done about it.
+
+Bad input becomes a row with one of these codes, never an exception. Severity says what it means
+for the tables: ``info`` nothing is wrong with them, ``warning`` something could not be known,
+``error`` bytes or messages are lost to the tables. The docs page of problems is made from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemCode:
+    code: str
+    severity: str
+    meaning: str
+    recovery: str
+
+    @property
+    def layer(self) -> str:
+        return self.code.partition(".")[0]
+
+
+def _codes(*rows: tuple[str, str, str, str]) -> tuple[ProblemCode, ...]:
+    return tuple(ProblemCode(*row) for row in rows)
+
+
+CAPTURE = _codes(
+    ("capture.truncated", "error", "the file ends inside a record or block", "kept what was whole"),
+    ("capture.bad_block", "error", "a pcapng block or pcap record cannot be right", "resynced"),
+    ("capture.bad_compression", "error", "the compressed data is damaged", "kept what came out"),
+    ("capture.unknown_link_type", "warning", "no reader for this link type", "packets skipped"),
+    ("capture.unknown_format", "error", "neither pcap nor pcapng", "file skipped"),
+    ("capture.read_error", "error", "the file could not be read", "kept what was read"),
+    ("capture.empty", "warning", "the file holds no packet", "none needed"),
+    ("capture.bad_packet", "warning", "headers of a packet do not fit its length", "packet skipped"),
+    ("capture.fragment_lost", "warning", "an IP datagram misses fragments", "datagram skipped"),
+    ("capture.fragment_limit", "warning", "too many IP fragments waiting", "oldest dropped"),
+    ("capture.time_backwards", "info", "packets are not in order of time", "order of file kept"),
+)
+
+TCP = _codes(
+    ("tcp.gap", "error", "stream bytes are not in the capture", "went on after the gap"),
+    ("tcp.snaplen", "error", "packet cut by the capture's snap length", "treated as a gap"),
+    ("tcp.overlap_conflict", "warning", "a retransmission differs from the first copy", "kept first"),
+    ("tcp.before_start", "warning", "data older than the first byte seen", "ignored"),
+    ("tcp.out_of_window", "warning", "a segment far ahead of the stream", "ignored"),
+    ("tcp.buffer_limit", "error", "too many bytes wait for a missing one", "declared a gap"),
+    ("tcp.connection_limit", "warning", "too many open connections", "closed the idlest"),
+    ("tcp.after_end", "info", "data after FIN or RST", "ignored"),
+)
+
+DETECT = _codes(
+    ("detect.refused_version", "warning", "the server refused the protocol version", "none needed"),
+    ("detect.http", "warning", "an HTTP request was sent to the port", "stream skipped"),
+    ("detect.tls", "info", "TLS without keys", "stream skipped"),
+    ("detect.not_amqp", "warning", "no AMQP found on an AMQP port", "stream skipped"),
+)
+
+FRAME = _codes(
+    ("frame.garbage", "error", "bytes that are no frame", "searched for the next frame"),
+    ("frame.hopeless", "error", "garbage again and again", "rest of the stream skipped"),
+    ("frame.cut_by_gap", "error", "a frame lost its end or its start to a gap", "frame skipped"),
+    ("frame.holed", "error", "bytes inside a frame are missing", "kept what was seen"),
+    ("frame.too_large", "error", "a frame is larger than the limit kept in memory", "not decoded"),
+    ("frame.leftover", "info", "the capture ends inside a frame", "none needed"),
+    ("frame.bug", "error", "the decoder failed on this frame; please report", "frame kept undecoded"),
+)
+
+FRAME10 = _codes(
+    ("frame10.unknown_performative", "error", "a frame body that no frame has", "kept as JSON"),
+    ("frame10.trailing_octets", "warning", "octets behind a performative", "ignored"),
+    ("composite10.missing_field", "error", "a mandatory field is absent", "read as absent"),
+    ("composite10.wrong_type", "error", "a field of another type", "read as absent"),
+    ("composite10.bad_choice", "warning", "a value that its type does not list", "kept"),
+    ("composite10.extra_field", "warning", "more fields than the type has", "ignored"),
+)
+
+TYPE10 = _codes(
+    ("type10.truncated", "error", "a value runs past the octets there are", "kept as raw octets"),
+    ("type10.unknown_constructor", "error", "a format code not in the standard", "kept as raw octets"),
+    ("type10.bad_text", "error", "octets that are no text in their encoding", "kept as raw octets"),
+    ("type10.bad_boolean", "error", "a boolean that is neither 0 nor 1", "kept as raw octets"),
+    ("type10.bad_count", "error", "a compound's size and count disagree", "kept what was found"),
+    ("type10.odd_map", "error", "a map key without a value", "kept as raw octets"),
+    ("type10.duplicate_key", "warning", "two equal keys in a map", "kept both"),
+    ("type10.too_deep", "error", "values nested too deep", "kept as raw octets"),
+    ("type10.too_many_values", "error", "too many values in one buffer", "kept as raw octets"),
+    ("type10.more_problems", "warning", "more problems in one buffer", "not listed"),
+)
+
+MESSAGE10 = _codes(
+    ("message10.unknown_section", "error", "octets that are no message section", "ignored"),
+    ("message10.section_order", "warning", "sections out of order", "kept"),
+    ("message10.mixed_body", "error", "body sections of different kinds", "kept"),
+    ("message10.too_large", "error", "a message larger than is kept", "body not read"),
+)
+
+STATE10 = _codes(
+    ("state10.unknown_channel", "error", "a frame on a channel without session", "session inferred"),
+    ("state10.channel_in_use", "error", "begin on a channel that is in use", "session replaced"),
+    ("state10.bad_remote_channel", "error", "a begin answers one that was not sent", "kept"),
+    ("state10.unattached_handle", "error", "a frame with a handle without link", "link inferred"),
+    ("state10.handle_in_use", "error", "attach with a handle that is in use", "link replaced"),
+    ("state10.unfinished_delivery", "error", "a delivery begins inside another", "first one cut"),
+    ("state10.missing_delivery_id", "error", "a first transfer without delivery-id", "kept"),
+    ("state10.unknown_delivery", "warning", "a disposition of what was not sent", "ignored"),
+    ("state10.bad_range", "error", "a disposition's range runs backwards", "ignored"),
+    ("state10.bad_coordination", "error", "no declare or discharge to a coordinator", "ignored"),
+    ("state10.unknown_transaction", "warning", "discharge of what was not declared", "ignored"),
+    ("state10.limit", "warning", "more state than is kept", "oldest written as it stands"),
+)
+
+TLS = _codes(
+    ("tls.no_keys", "info", "no key for this TLS connection", "stream skipped"),
+    ("tls.unsupported_cipher", "warning", "a cipher or version we cannot open", "stream skipped"),
+    ("tls.decrypt_failed", "error", "no key at hand opens the records", "records skipped"),
+    ("tls.alert", "warning", "a peer ended TLS with a fatal alert", "none needed"),
+)
+
+WEBSOCKET = _codes(
+    ("websocket.refused", "warning", "the server refused the WebSocket", "stream skipped"),
+    ("websocket.compressed", "warning", "messages are compressed", "messages skipped"),
+)
+
+PROBLEM_CODES: dict[str, ProblemCode] = {
+    p.code: p for p in (*CAPTURE, *TCP, *DETECT, *FRAME, *TLS, *WEBSOCKET, *FRAME10, *TYPE10, *MESSAGE10, *STATE10)
+}

@@ -1,0 +1,250 @@
+"""Follows a TLS connection, opens its records with logged keys and hands on what is inside.
+
+The same class reads AMQPS and the in-band TLS of AMQP 1.0, whose protocol headers come first
+(1.0 §5.2). Without keys it tells the version and the server name and counts the bytes.
+"""
+
+from __future__ import annotations
+
+from dissectors import shapes
+from dissectors.core.connection import Connection
+from dissectors.core.decoder import StreamDecoder
+from dissectors.detect import TLS_HEADER
+from dissectors.layers import InnerStream, MakeDecoder, enter_layer
+from dissectors.protocol_header import HEADER_BYTES as PROTOCOL_HEADER_BYTES
+from dissectors.protocol_header import MAGIC, take_protocol_header
+from dissectors.tls.alerts import describe_alert
+from dissectors.tls.hello import CLIENT_HELLO, TLS_1_2, TLS_1_3, VERSIONS, HandshakeReader, Hello
+from dissectors.tls.keylog import KeyLog
+from dissectors.tls.protection import Protection
+from dissectors.tls.records import HEADER_BYTES, UNKNOWN, RecordReader
+from dissectors.tls.schedule import early_protections, protection_13, protections_12
+from dissectors.tls.suites import TLS12, TLS13
+
+CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+
+
+class TlsDecoder(StreamDecoder):
+    """Frames of this decoder are TLS records; rows come from the decoder of what is inside."""
+
+    def __init__(self, conn: Connection, keys: KeyLog | None, make_decoder: MakeDecoder) -> None:
+        super().__init__(conn)
+        self._keys = keys or KeyLog()
+        self._inner = InnerStream(conn, make_decoder)
+        self._readers = (RecordReader(), RecordReader())
+        self._handshakes = (HandshakeReader(), HandshakeReader())
+        self._client_side = 0
+        self._client_random: bytes | None = None
+        self._pending: tuple[Protection, Protection] | None = None
+        self._is_opaque = False
+        self._is_entered = False
+        # per side: the records that could not be opened in a row: (count, bytes, provenance)
+        self._failures: list[tuple[int, int, tuple[int, int, int]] | None] = [None, None]
+
+    # -- records --------------------------------------------------------------------------
+
+    def frame_size(self, side, buf, start, end):
+        if buf[start : min(end, start + 4)] == MAGIC[: end - start]:
+            return PROTOCOL_HEADER_BYTES if end - start >= PROTOCOL_HEADER_BYTES else 0
+        if self._is_opaque:
+            return end - start
+        if end - start < HEADER_BYTES:
+            return 0
+        head = buf[start : start + HEADER_BYTES]
+        return HEADER_BYTES + int.from_bytes(head[3:], "big") if shapes.is_tls(head) else -1
+
+    def take_frame(self, side, buf, start, size):
+        frame = buf[start : start + size]
+        if size == PROTOCOL_HEADER_BYTES and frame.startswith(MAGIC):
+            self._take_header(side, frame)
+        elif self._is_opaque:
+            self.conn.skip(size)
+        else:
+            self._take_record(side, frame)
+        return 0
+
+    def can_bridge(self, side, buf, start, have, size):
+        return 1
+
+    def take_holed_frame(self, side, buf, start, size, holes):
+        """A record with a hole cannot be opened; the place after it is known, though."""
+        self.conn.skip(size - sum(length for _, length in holes))
+        return 1
+
+    def gap(self, side, size, ts_ns, packet_no):
+        state = self.side_1 if side else self.side_0
+        if self._is_opaque and not state.carry:
+            return 0
+        return super().gap(side, size, ts_ns, packet_no)
+
+    def find_frame(self, side, buf, start, end, is_final):
+        """The first record header that another one follows, or that ends the bytes at hand."""
+        if self._is_opaque:
+            return start
+        for offset in range(start, end - HEADER_BYTES + 1):
+            if not shapes.is_tls(buf[offset : offset + HEADER_BYTES]):
+                continue
+            following = offset + HEADER_BYTES + int.from_bytes(buf[offset + 3 : offset + 5], "big")
+            if following == end or shapes.is_tls(buf[following : following + HEADER_BYTES]):
+                return offset
+            if following + HEADER_BYTES > end and not is_final:
+                return -1
+        return -1
+
+    def on_end(self, ts_ns, packet_no, how):
+        for side in (0, 1):
+            self._tell_failures(side)
+        self._inner.finish(ts_ns, packet_no, how)
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _take_header(self, side: int, octets: bytes) -> None:
+        take_protocol_header(self, side, octets)
+        self._readers[side].pass_plain(self.offset + len(octets))
+        if side == 1 and octets != TLS_HEADER:
+            self._problem("detect.refused_version", "TLS was answered by a protocol header",
+                          side, len(octets), octets)  # fmt: skip
+
+    def _take_record(self, side: int, record: bytes) -> None:
+        if not self._is_entered:
+            self._is_entered = True
+            enter_layer(self.conn, "tls")
+        reader = self._readers[side]
+        kind = record[0]
+        if not reader.is_protected and kind == APPLICATION_DATA and self._pending:
+            self._change_keys(side)
+        if reader.is_protected and self._may_be_protected(kind, len(record)):
+            self._open(side, record)
+            return
+        self.conn.skip(len(record))
+        reader.pass_plain(self.offset + len(record))
+        if kind == APPLICATION_DATA:
+            if self._client_random is None:
+                self._give_up("tls.no_keys", "the handshake is not in the capture", side)
+            else:
+                self._fail(side, len(record))
+        else:
+            self._take_content(side, kind, record[HEADER_BYTES:])
+
+    def _open(self, side: int, record: bytes) -> None:
+        reader = self._readers[side]
+        opened = None
+        if not reader.is_given_up:
+            opened = reader.open(record[:HEADER_BYTES], record[HEADER_BYTES:], self.offset)
+        if opened is None:
+            self.conn.skip(len(record))
+            self._fail(side, len(record))
+            return
+        self._tell_failures(side)
+        if reader.lost_bytes:
+            lost = None if reader.lost_bytes == UNKNOWN else reader.lost_bytes
+            self._inner.gap(side, lost, self.ts_ns, self.packet_no)
+        kind, content = opened
+        if kind == APPLICATION_DATA:
+            self.conn.skip(len(record) - len(content))
+            self._inner.feed(side, content, self.ts_ns, self.packet_no)
+        else:
+            self.conn.skip(len(record))
+            self._take_content(side, kind, content)
+
+    def _may_be_protected(self, kind: int, size: int) -> bool:
+        """TLS 1.3 protects records of one outer type only; in TLS 1.2 a change cipher spec of one
+        octet is plain, a longer one belongs to a renegotiation."""
+        if self._pending is None:
+            return kind == APPLICATION_DATA
+        return kind != CHANGE_CIPHER_SPEC or size > HEADER_BYTES + 1
+
+    def _take_content(self, side: int, kind: int, content: bytes) -> None:
+        if kind == HANDSHAKE:
+            for hello in self._handshakes[side].feed(content):
+                if hello.kind == CLIENT_HELLO:
+                    self._take_client_hello(side, hello)
+                else:
+                    self._take_server_hello(side, hello)
+        elif kind == ALERT:
+            alert = describe_alert(content)
+            if alert is not None:
+                self._problem("tls.alert", alert, side, None, b"")
+        elif kind == CHANGE_CIPHER_SPEC:
+            self._change_keys(side)
+
+    def _take_client_hello(self, side: int, hello: Hello) -> None:
+        self._client_side = side
+        self._client_random = hello.random
+        if hello.server_name is not None:
+            self.conn.facts["tls_sni"] = hello.server_name
+        early = early_protections(self._keys.find(hello.random))
+        if early:
+            self._readers[side].expect(early)
+
+    def _take_server_hello(self, side: int, hello: Hello) -> None:
+        if hello.version in VERSIONS:
+            self.conn.facts["tls_version"] = VERSIONS[hello.version]
+        secrets = self._keys.find(self._client_random or b"")
+        if not secrets:
+            full = " (it is over the limit of sessions)" if self._keys.is_full else ""
+            why = f"the key log does not have this session{full}" if self._keys else "no key log"
+            self._give_up("tls.no_keys", why, side)
+            return
+        if hello.version == TLS_1_3 and hello.suite in TLS13:
+            self._expect_13(secrets, hello)
+        elif hello.version == TLS_1_2 and hello.suite in TLS12 and not hello.compression:
+            self._expect_12(secrets, hello)
+        else:
+            version = VERSIONS.get(hello.version, f"version 0x{hello.version:04x}")
+            compressed = ", compressed" if hello.compression else ""
+            detail = f"{version} with cipher suite 0x{hello.suite:04x}{compressed}"
+            self._give_up("tls.unsupported_cipher", detail, side)
+
+    def _expect_13(self, secrets: dict[str, bytes], hello: Hello) -> None:
+        """Both directions are protected after the server's hello; the client's early data goes on
+        under its own key until it ends."""
+        suite = TLS13[hello.suite]
+        for role in (0, 1):
+            side = role ^ self._client_side
+            first = protection_13(suite, secrets, role)
+            if first is None:
+                self._give_up("tls.no_keys", "the key log misses a secret of this session", side)
+                return
+            second = first.successor()
+            self._readers[side].expect([first] if second is None else [first, second])
+
+    def _expect_12(self, secrets: dict[str, bytes], hello: Hello) -> None:
+        """Each direction is protected after its change cipher spec (RFC 5246 §7.1)."""
+        master = secrets.get("CLIENT_RANDOM")
+        if master is None or self._client_random is None:
+            self._give_up("tls.no_keys", "the key log misses the master secret", None)
+            return
+        suite = TLS12[hello.suite]
+        self._pending = protections_12(suite, master, self._client_random, hello)
+
+    def _change_keys(self, side: int) -> None:
+        """TLS 1.3 sends this message too, without a meaning (RFC 8446 §D.4)."""
+        if self._pending is not None:
+            self._readers[side].change(self._pending[side ^ self._client_side])
+
+    # -- telling --------------------------------------------------------------------------
+
+    def _give_up(self, code: str, detail: str, side: int | None) -> None:
+        """Nothing of this connection can be opened."""
+        self._is_opaque = True
+        self._problem(code, detail, side, None, b"")
+
+    def _fail(self, side: int, size: int) -> None:
+        """One row tells of all records in a row that could not be opened."""
+        count, total, where = self._failures[side] or (
+            0, 0, (self.ts_ns, self.packet_no, self.offset))  # fmt: skip
+        self._failures[side] = (count + 1, total + size, where)
+
+    def _tell_failures(self, side: int) -> None:
+        if self._failures[side] is None:
+            return
+        count, total, (ts_ns, packet_no, offset) = self._failures[side]
+        self._failures[side] = None
+        detail = f"{count} records could not be opened with the keys at hand"
+        self.conn.problem("tls.decrypt_failed", detail, side, ts_ns, packet_no, offset, total)
+
+    def _problem(self, code, detail, side, size, first_bytes) -> None:
+        self.conn.problem(
+            code, detail, side, self.ts_ns, self.packet_no, self.offset, size, first_bytes
+        )

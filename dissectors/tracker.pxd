@@ -1,0 +1,22 @@
+from dissectors.capture.decap cimport PacketView
+from dissectors.capture.source cimport PacketSource
+from dissectors.flow cimport Flow
+from dissectors.tcp.conversation cimport Conversation
+from dissectors.tcp.half cimport HalfStream
+
+cdef class Tracker:
+    cdef public PacketSource source
+    cdef public PacketView view
+    cdef public object sink
+    cdef public object options
+    cdef public dict sides_0
+    cdef public dict sides_1
+    cdef public list closing
+    cdef public int file_index
+    cdef public long long tcp_count
+    cdef public long long foreign_count
+    cdef public long long bad_packet_count
+    cdef public long long packet_count
+
+    cpdef int pump(self) except -1
+    cpdef int segment(self, long long ts_ns, long long packet_no) except -1

@@ -1,0 +1,177 @@
+"""All connections of a capture: packets in, each to its flow; flows begin and end here."""
+
+import cython
+
+from dissectors.capture.decap import PacketView
+from dissectors.capture.source import PacketSource
+from dissectors.flow import Flow
+from dissectors.tcp.conversation import Conversation
+from dissectors.tcp.half import HalfStream
+
+# Late packets of a closed connection are still its own for this long (capture time).
+LINGER_NS = cython.declare(cython.longlong, 2_000_000_000)
+MAX_FLOWS = 100_000
+# One row per broken packet would drown the others; the rest are counted in the last row.
+MAX_BAD_PACKET_ROWS = 20
+
+SYN = cython.declare(cython.int, 0x02)
+RST = cython.declare(cython.int, 0x04)
+ACK = cython.declare(cython.int, 0x10)
+PACKETS_PER_PUMP = cython.declare(cython.int, 20_000)
+
+
+class Tracker:
+    """Finds the flow of each packet by its address key, in either direction."""
+
+    def __init__(self, source: PacketSource, view: PacketView, sink, options) -> None:
+        self.source = source
+        self.view = view
+        self.sink = sink
+        self.options = options
+        # address key → flow, once per direction; the raw side is 0 for the key that came first
+        self.sides_0: dict = {}
+        self.sides_1: dict = {}
+        self.closing: list = []
+        self.file_index = -1
+        self.tcp_count = 0
+        self.foreign_count = 0
+        self.bad_packet_count = 0
+        self.packet_count = 0
+
+    def pump(self) -> cython.int:
+        """Work through some packets; 0 when there are no more."""
+        source: PacketSource = self.source
+        view: PacketView = self.view
+        found: cython.int
+        count: cython.int
+        for count in range(PACKETS_PER_PUMP):
+            if not source.advance():
+                return 0
+            if source.file_index != self.file_index:
+                self.file_index = source.file_index
+                self.sink.set_capture(source.capture)
+            self.packet_count += 1
+            found = view.locate(
+                source.buf,
+                source.start,
+                source.end,
+                source.wire_length,
+                source.link_type,
+                source.ts_ns,
+            )
+            if found > 0:
+                self.segment(source.ts_ns, source.packet_no)
+            elif found < 0:
+                self._bad_packet()
+        return 1
+
+    def segment(self, ts_ns: cython.longlong, packet_no: cython.longlong) -> cython.int:
+        """Give the located segment to its flow; make one if it may begin a connection."""
+        view: PacketView = self.view
+        flow: Flow
+        talk: Conversation
+        side: cython.int = 0
+        flow = self.sides_0.get(view.key)
+        if flow is None:
+            side = 1
+            flow = self.sides_1.get(view.key)
+        if flow is not None and self._is_over(flow, side, ts_ns):
+            self._end(flow)
+            flow = None
+        if flow is None:
+            if not (view.flags & SYN or view.payload_start < view.payload_end or view.missing):
+                return 0
+            side = 0
+            flow = self._begin(ts_ns, packet_no)
+        talk = flow.conversation
+        was_open: cython.bint = talk.closed_ts_ns < 0
+        talk.segment(
+            side,
+            view.buf,
+            view.payload_start,
+            view.payload_end,
+            view.missing,
+            view.seq,
+            view.ack,
+            view.flags,
+            view.window,
+            ts_ns,
+            packet_no,
+        )
+        if was_open and talk.closed_ts_ns >= 0:
+            self.closing.append((ts_ns, flow))
+        if self.closing and ts_ns - self.closing[0][0] > LINGER_NS:
+            self._sweep(ts_ns)
+        return 0
+
+    def finish(self) -> None:
+        """The capture is over: every flow gets its row."""
+        for flow in list(self.sides_0.values()):
+            self._end(flow)
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _is_over(self, flow: Flow, side, ts_ns) -> bool:
+        """Whether this packet belongs to a new connection on the same addresses."""
+        view: PacketView = self.view
+        talk: Conversation = flow.conversation
+        half: HalfStream = talk.half_1 if side else talk.half_0
+        if talk.closed_ts_ns >= 0 and ts_ns - talk.closed_ts_ns > LINGER_NS:
+            return True
+        if not view.flags & SYN:
+            return False
+        if half.has_syn:
+            return half.syn_seq != view.seq
+        # A SYN where data was seen before: a new connection, unless it is the late first packet.
+        return half.is_anchored and half.next_seq != (view.seq + 1) & 0xFFFFFFFF
+
+    def _begin(self, ts_ns, packet_no) -> Flow:
+        view: PacketView = self.view
+        if len(self.sides_0) >= MAX_FLOWS:
+            oldest: Flow = next(iter(self.sides_0.values()))
+            self.sink.problem("tcp.connection_limit", f"more than {MAX_FLOWS} open at once",
+                              ts_ns=ts_ns, packet_no=packet_no)  # fmt: skip
+            self._end(oldest)
+        flow = Flow(
+            (view.source(), view.destination()),
+            (view.src_port, view.dst_port),
+            self.sink,
+            self.options,
+            ts_ns,
+            packet_no,
+        )
+        flow.keys = (view.key, view.reverse_key())
+        self.sides_0[flow.keys[0]] = flow
+        self.sides_1[flow.keys[1]] = flow
+        self.tcp_count += 1
+        return flow
+
+    def _sweep(self, ts_ns) -> None:
+        """End the flows that closed long enough ago."""
+        while self.closing and ts_ns - self.closing[0][0] > LINGER_NS:
+            _, flow = self.closing.pop(0)
+            if self.sides_0.get(flow.keys[0]) is flow:
+                self._end(flow)
+
+    def _end(self, flow: Flow) -> None:
+        talk: Conversation = flow.conversation
+        del self.sides_0[flow.keys[0]]
+        del self.sides_1[flow.keys[1]]
+        has_fin = talk.half_0.fin_offset >= 0 or talk.half_1.fin_offset >= 0
+        how = "fin" if has_fin else "rst" if talk.reset_count else "open"
+        flow.finish(how)
+        if flow.conn is None:
+            self.foreign_count += 1
+
+    def _bad_packet(self) -> None:
+        self.bad_packet_count += 1
+        if self.bad_packet_count <= MAX_BAD_PACKET_ROWS:
+            source: PacketSource = self.source
+            self.sink.problem(
+                "capture.bad_packet",
+                "headers do not fit the packet",
+                ts_ns=source.ts_ns,
+                packet_no=source.packet_no,
+                bytes_affected=source.end - source.start,
+                first_bytes=source.buf[source.start : source.start + 16],
+            )
