@@ -1,0 +1,66 @@
+"""The front door: finds the command's module by name and imports nothing else.
+
+Exit codes, for all commands: 0 done; 2 wrong use, or nothing could be read or written; 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from amqpscope import __version__, backend
+
+COMMANDS = ("dissect", "demo")
+EXIT_MISTAKE = 2
+
+
+class Commands(click.Group):
+    """Commands by module name, imported when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"amqpscope.cli.{cmd_name}").command
+        return command
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"amqpscope {__version__} ({backend.describe()})")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Version, and whether the compiled or the plain Python backend is active.",
+)
+def cli() -> None:
+    """From AMQP packet captures to tables, with nothing lost.
+
+    \b
+    Exit codes: 0 done
+                2 wrong use, or nothing could be read or written
+              130 interrupted
+    """
+
+
+def main() -> None:
+    backend.choose()
+    try:
+        cli(prog_name="amqpscope")
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`): nobody is there to be told.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,45 @@
+"""One run of the dissectors with everything a command wants around it: progress, files, summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import dissectors
+from amqpscope.progress import Progress
+from amqpscope.reports.summary import Summary
+from dissectors.options import Options
+from dissectors.writers import write_tables
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    captures: tuple[str, ...]
+    summary: Summary
+    row_counts: dict[str, int] = field(default_factory=dict)
+    directory: str | None = None
+    file_format: str | None = None
+
+
+def dissect(
+    captures: Iterable[str],
+    options: Options,
+    directory: str | None = None,
+    file_format: str = "parquet",
+) -> Result:
+    """Dissect captures, write the tables where a directory is given, and sum up."""
+    captures = tuple(captures)
+    dissection = dissectors.open(captures, options)
+    summary = Summary()
+    with Progress(dissection) as batches:
+        if directory is not None:
+            counts = write_tables(batches, directory, file_format, watch=summary.add)
+        else:
+            counts = {}
+            for name, batch in batches:
+                counts[name] = counts.get(name, 0) + batch.num_rows
+                summary.add(name, batch)
+    summary.other_connection_count = dissection.tracker.foreign_count
+    return Result(
+        captures, summary, counts, directory, file_format if directory is not None else None
+    )

@@ -1,0 +1,1 @@
+"""From tables to what a person reads."""

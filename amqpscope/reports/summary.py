@@ -1,0 +1,186 @@
+"""What a dissection found, summed up from the batches as they pass.
+
+Memory stays bounded: details are kept for the first connections only, totals for all of them.
+It holds facts; words and layout are ``terminal.py``'s.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+MAX_CONNECTIONS_KEPT = 1000
+MAX_ERRORS_KEPT = 8
+
+LEDGER_COLUMNS = ("decoded_bytes", "skipped_bytes", "missing_bytes", "leftover_bytes")
+
+
+@dataclass(slots=True)
+class Deed:
+    """Transfers of one kind, direction and outcome."""
+
+    count: int = 0
+    body_bytes: int = 0
+
+
+@dataclass(slots=True)
+class ConnectionSummary:
+    row: dict[str, Any]
+    deeds: dict[tuple[str, str, str | None], Deed] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    error_count: int = 0
+
+
+@dataclass(slots=True)
+class ProblemGroup:
+    code: str
+    severity: str
+    count: int = 0
+    bytes_affected: int = 0
+    example: str | None = None
+    example_packet_no: int | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    stream_bytes: int = 0
+    decoded_bytes: int = 0
+    skipped_bytes: int = 0
+    missing_bytes: int = 0
+    leftover_bytes: int = 0
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.stream_bytes == (
+            self.decoded_bytes + self.skipped_bytes + self.missing_bytes + self.leftover_bytes
+        )
+
+
+class Summary:
+    """Fed with every batch by ``add``; connection rows may come after what belongs to them."""
+
+    def __init__(self) -> None:
+        self.connections: dict[str, ConnectionSummary] = {}
+        self.connection_count = 0
+        self.other_connection_count = 0
+        self.dialects: Counter[str | None] = Counter()
+        self.frame_count = 0
+        self.ledger = Ledger()
+        self.deeds: dict[tuple[str, str, str | None], Deed] = {}
+        self.problems: dict[str, ProblemGroup] = {}
+        self._adders = {
+            "connections": self._add_connections,
+            "sessions": self._add_sessions,
+            "links": self._add_links,
+            "transfers": self._add_transfers,
+            "problems": self._add_problems,
+        }
+
+    def add(self, table: str, batch: pa.RecordBatch) -> None:
+        adder = self._adders.get(table)
+        if adder is not None:
+            adder(batch)
+
+    def rows(self) -> list[ConnectionSummary]:
+        """The kept connections whose row has come, in order of time."""
+        known = (c for c in self.connections.values() if c.row)
+        return sorted(known, key=lambda c: (c.row["first_ts_ns"], c.row["connection_id"]))
+
+    def _connection(self, connection_id: str) -> ConnectionSummary | None:
+        found = self.connections.get(connection_id)
+        if found is None and len(self.connections) < MAX_CONNECTIONS_KEPT:
+            found = self.connections[connection_id] = ConnectionSummary({})
+        return found
+
+    def _add_connections(self, batch: pa.RecordBatch) -> None:
+        for row in batch.to_pylist():
+            self.connection_count += 1
+            self.dialects[row["dialect"]] += 1
+            self.frame_count += row["frame_count"] or 0
+            self.ledger.stream_bytes += (row["bytes_c2s"] or 0) + (row["bytes_s2c"] or 0)
+            for name in LEDGER_COLUMNS:
+                setattr(self.ledger, name, getattr(self.ledger, name) + (row[name] or 0))
+            kept = self._connection(row["connection_id"])
+            if kept is not None:
+                kept.row = row
+
+    def _add_sessions(self, batch: pa.RecordBatch) -> None:
+        self._add_errors(batch, "session", "channel")
+
+    def _add_links(self, batch: pa.RecordBatch) -> None:
+        self._add_errors(batch, "link", "name")
+
+    def _add_errors(self, batch: pa.RecordBatch, what: str, key: str) -> None:
+        """Ends that blame somebody: a 1.0 condition, or a 0-9 reply code that is not success."""
+        for row in batch.to_pylist():
+            code = row.get("end_code")
+            condition = row["end_condition"]
+            if condition is None and (code is None or code < 300):
+                continue
+            kept = self._connection(row["connection_id"])
+            if kept is None:
+                continue
+            kept.error_count += 1
+            if len(kept.errors) < MAX_ERRORS_KEPT:
+                said = " ".join(str(v) for v in (code, condition, row["end_reason"]) if v)
+                by = f" by {row['end_initiator']}" if row["end_initiator"] else ""
+                kept.errors.append(f"{what} {row[key]} ended{by}: {said}")
+
+    def _add_transfers(self, batch: pa.RecordBatch) -> None:
+        keys = ("connection_id", "kind", "direction", "outcome")
+        for values, count, body_bytes in count_by(batch, keys, "body_bytes"):
+            connection_id, kind, direction, outcome = values
+            key = (kind or "", direction or "", outcome)
+            tallies = [self.deeds]
+            kept = self._connection(connection_id or "")
+            if kept is not None:
+                tallies.append(kept.deeds)
+            for tally in tallies:
+                deed = tally.setdefault(key, Deed())
+                deed.count += count
+                deed.body_bytes += body_bytes
+
+    def _add_problems(self, batch: pa.RecordBatch) -> None:
+        for row in batch.to_pylist():
+            group = self.problems.get(row["code"])
+            if group is None:
+                group = ProblemGroup(
+                    row["code"],
+                    row["severity"],
+                    example=row["detail"],
+                    example_packet_no=row["packet_no"],
+                )
+                self.problems[row["code"]] = group
+            group.count += 1
+            group.bytes_affected += row["bytes_affected"] or 0
+
+
+def count_by(
+    batch: pa.RecordBatch, keys: tuple[str, ...], summed: str
+) -> list[tuple[tuple[str | None, ...], int, int]]:
+    """(key values, rows, sum) per combination of dictionary columns, without touching rows."""
+    combined = np.zeros(batch.num_rows, dtype=np.int64)
+    spellings: list[list[str | None]] = []
+    for key in keys:
+        column = batch.column(key)
+        words: list[str | None] = [None, *column.dictionary.to_pylist()]
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1
+        combined = combined * len(words) + codes
+        spellings.append(words)
+    unique, inverse, counts = np.unique(combined, return_inverse=True, return_counts=True)
+    weights = batch.column(summed).fill_null(0).to_numpy(zero_copy_only=False)
+    # Sums of int64 in float64 would round; add.at is exact.
+    sums = np.zeros(len(unique), dtype=np.int64)
+    np.add.at(sums, inverse.ravel(), weights)
+    found = []
+    for code, count, total in zip(unique.tolist(), counts.tolist(), sums.tolist(), strict=True):
+        values: list[str | None] = []
+        for words in reversed(spellings):
+            code, position = divmod(code, len(words))
+            values.append(words[position])
+        found.append((tuple(reversed(values)), count, total))
+    return found

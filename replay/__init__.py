@@ -1,0 +1,1 @@
+"""Captured conversations played again to a live peer, and the two compared."""

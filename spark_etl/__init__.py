@@ -1,0 +1,1 @@
+"""The dissectors' tables at scale. The only package that touches pyspark, and only when used."""
