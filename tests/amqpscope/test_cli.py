@@ -1,0 +1,206 @@
+"""The command line as a person meets it: as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from amqpscope.cli.main import COMMANDS
+from dissectors.tables import CORE_TABLES
+from tests.samples import manifest, sample_path
+
+ROOT = Path(__file__).resolve().parents[2]
+MAIN = "from amqpscope.cli.main import main; main()"
+PUBLISH_CONFIRM = "01_091_publish_confirm_consume_ack.pcap"
+
+
+def run(*args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", MAIN, *args],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def test_help_answers_at_once() -> None:
+    best = 9.0
+    for _ in range(5):
+        begun = time.perf_counter()
+        done = run("--help")
+        best = min(best, time.perf_counter() - begun)
+        assert done.returncode == 0
+    assert best < 0.3
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom amqpscope.cli.main import cli\n"
+        "try: cli(['--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'pyarrow', 'numpy', 'pandas', 'pyspark', 'dissectors'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_version_names_the_backend() -> None:
+    text = run("--version").stdout.decode()
+    assert text.startswith("amqpscope 0.1.0 (")
+    assert "compiled" in text or "plain Python" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    text = run(command, "--help").stdout.decode()
+    assert "Example" in text
+    assert f"amqpscope {command}" in text
+
+
+def mistakes(folder: Path) -> dict[str, tuple[list[str], str]]:
+    (folder / "notes.txt").write_text("nothing to see here, only words " * 20)
+    (folder / "empty.pcap").write_bytes(b"")
+    (folder / "hollow").mkdir()
+    (folder / "hollow" / "readme.txt").write_text("no captures")
+    return {
+        "missing": (["nosuch.pcap"], "nosuch.pcap"),
+        "text": ([str(folder / "notes.txt")], "notes.txt"),
+        "empty": ([str(folder / "empty.pcap")], "empty.pcap"),
+        "folder": ([str(folder / "hollow")], "hollow"),
+        "glob": ([str(folder / "*.zip")], "*.zip"),
+        "stdin": (["-"], ""),
+    }
+
+
+@pytest.mark.parametrize("case", ["missing", "text", "empty", "folder", "glob", "stdin"])
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(case: str, tmp_path: Path) -> None:
+    args, named = mistakes(tmp_path)[case]
+    done = run("dissect", *args, "-o", str(tmp_path / "out"))
+    assert done.returncode == 2
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("amqpscope: ")
+    assert named in lines[0]
+    assert done.stdout == b""
+    assert not (tmp_path / "out").exists()
+
+
+def test_mistakes_differ_in_their_words(tmp_path: Path) -> None:
+    said = set()
+    for args, _ in mistakes(tmp_path).values():
+        line = run("dissect", *args).stderr.decode()
+        said.add(line.rpartition(": ")[2])
+    assert len(said) >= 4
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["dissect"],
+        ["dissect", "x.pcap", "--port", "70000"],
+        ["dissect", "x.pcap", "--port", "5672=2.0"],
+        ["dissect", "x.pcap", "--format", "xml"],
+        ["dissect", "x.pcap", "--keylog", "nosuch.keylog"],
+        ["nosuch"],
+    ],
+)
+def test_wrong_use_is_exit_code_2(args: list[str]) -> None:
+    done = run(*args)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert done.stdout == b""
+
+
+def test_an_output_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = run("dissect", sample_path(PUBLISH_CONFIRM), "-o", str(tmp_path / "file" / "out"))
+    assert done.returncode == 2
+    assert len(done.stderr.decode().splitlines()) == 1
+
+
+def test_tables_are_written_and_counted(tmp_path: Path) -> None:
+    out = tmp_path / "tables"
+    done = run("dissect", sample_path(PUBLISH_CONFIRM), "-o", str(out))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""
+    assert {p.name for p in out.iterdir()} == {f"{t}.parquet" for t in CORE_TABLES}
+    frames = pq.read_table(out / "frames.parquet")
+    truth = manifest()[PUBLISH_CONFIRM]
+    expected = truth["deframed"]["frames"] + truth["deframed"]["protocol_headers"]
+    assert frames.num_rows == expected
+    assert f"frames {expected}" in done.stdout.decode()
+
+
+def test_the_summary_tells_the_story() -> None:
+    text = run("dissect", sample_path(PUBLISH_CONFIRM)).stdout.decode()
+    assert "1 AMQP connection, 181 frames, 40 message transfers" in text
+    assert "AMQP 0-9-1" in text
+    assert "pika 1.4.4 → RabbitMQ 3.10.8" in text
+    assert "→ publish  20 messages, 14.5 kB: 20 accepted" in text
+    assert "← deliver  20 messages, 14.5 kB: 20 accepted" in text
+    assert "21,128 in streams = 21,128 decoded + 0 skipped + 0 missing + 0 left over" in text
+    assert "nothing lost" in text
+
+
+def test_the_summary_says_what_is_missing() -> None:
+    text = run("dissect", sample_path("23a")).stdout.decode()
+    assert "tcp.gap" in text
+    assert "not in the capture" in text
+
+
+def test_the_summary_counts_other_connections() -> None:
+    text = run("dissect", sample_path("24a")).stdout.decode()
+    assert "without AMQP" in text.splitlines()[0]
+
+
+def test_json_for_scripts() -> None:
+    summary = json.loads(run("dissect", sample_path(PUBLISH_CONFIRM), "--json").stdout)
+    assert summary["ledger"]["is_balanced"] is True
+    assert summary["ledger"]["stream_bytes"] == 21128
+    assert summary["connections"][0]["dialect"] == "0-9-1"
+    deeds = {(d["kind"], d["outcome"]): d["count"] for d in summary["transfers"]}
+    assert deeds == {("publish", "accepted"): 20, ("deliver", "accepted"): 20}
+
+
+def test_stdin_and_file_say_the_same() -> None:
+    capture = Path(sample_path(PUBLISH_CONFIRM)).read_bytes()
+    from_file = json.loads(run("dissect", sample_path(PUBLISH_CONFIRM), "--json").stdout)
+    from_pipe = json.loads(run("dissect", "-", "--json", stdin=capture).stdout)
+    assert from_pipe["transfers"] == from_file["transfers"]
+    assert from_pipe["ledger"] == from_file["ledger"]
+
+
+def test_both_backends_write_the_same_tables(tmp_path: Path) -> None:
+    tables = {}
+    for backend in ("compiled", "python"):
+        out = tmp_path / backend
+        env = {**os.environ, "AMQPSCOPE_BACKEND": backend, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", MAIN, "dissect", sample_path("06"), "-o", str(out)]
+        subprocess.run(command, env=env, check=True, capture_output=True, cwd=ROOT)
+        tables[backend] = {t: pq.read_table(out / f"{t}.parquet").to_pylist() for t in CORE_TABLES}
+    assert tables["compiled"] == tables["python"]
+
+
+def test_the_demo_goes_through_a_folder_and_joins_rotated_parts(tmp_path: Path) -> None:
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    for name in (PUBLISH_CONFIRM, *(n for n in manifest() if n.startswith("23g_"))):
+        shutil.copy(sample_path(name), samples)
+    done = run("demo", "--samples", str(samples), "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.decode()
+    assert "2 captures, 2 AMQP connections" in text
+    assert "nothing lost" in text
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        PUBLISH_CONFIRM.removesuffix(".pcap"),
+        "23g_091_rotated",
+    }

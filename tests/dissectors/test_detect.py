@@ -1,0 +1,135 @@
+"""Which protocol it is: every row of the protocol headers, shapes in mid-stream, and strangers."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from dissectors.detect import Piece, Verdict, detect
+from tests.builders.talk import Talk, write_pcap
+from tests.tables import dissect
+
+START_7 = b"\x01\x00\x00" + struct.pack(">I", 12) + struct.pack(">HH", 10, 10) + bytes(8) + b"\xce"
+START_8 = b"\x01\x00\x00\x00" + START_7[3:]
+OPEN_10 = bytes.fromhex("00000014 02000000 005310 c0 07 01 a1 04") + b"test"
+OPEN_DRAFT = bytes.fromhex("0000001a 02000000 0080 0000000100000100 c0 06 02 40 a1 02") + b"ab"
+OPEN_DRAFT_SYMBOL = struct.pack(">IBBH", 8 + 17 + 8, 2, 0, 0) + b"\x00\xa3\x0eamqp:open:list" + bytes.fromhex("c0 06 02 40 a1 02") + b"ab"  # fmt: skip
+PUBLISH = b"\x01\x00\x01\x00\x00\x00\x09\x00\x3c\x00\x28\x00\x00\x00\x00\x00\xce"
+DELIVER_HEAD = b"\x01\x00\x01\x00\x00\x00\x11\x00\x3c\x00\x3c\x01a" + bytes(8) + b"\x00\x00\x00\xce"
+DISPOSITION = bytes.fromhex("00000015 02000000 005315 c0 08 05 41 43 43 41 005324 45")
+
+
+def pieces(*said: tuple[int, bytes]) -> list[Piece]:
+    ends = [0, 0]
+    out = []
+    for number, (side, octets) in enumerate(said):
+        out.append(Piece(side, octets, number, number, ends[side]))
+        ends[side] += len(octets)
+    return out
+
+
+def found(*said: tuple[int, bytes], is_final: bool = False, is_whole: bool = True) -> Verdict | None:
+    return detect(pieces(*said), is_final, is_whole)
+
+
+HEADERS = [
+    ((0, 0, 9, 1), [], "0-9-1"),
+    ((1, 1, 0, 9), [], "0-9"),
+    ((1, 1, 0, 11), [], "0-9"),
+    ((1, 1, 8, 0), [], "0-8"),
+    ((1, 1, 9, 1), [(1, START_7)], "0-8"),
+    ((1, 1, 9, 1), [(1, START_8)], "0-9-draft"),
+    ((1, 1, 0, 10), [], "0-10"),
+    ((0, 1, 0, 0), [(0, OPEN_10)], "1.0"),
+    ((3, 1, 0, 0), [(1, b"AMQP\x03\x01\x00\x00"), (0, b"AMQP\x00\x01\x00\x00" + OPEN_10)], "1.0"),
+    ((0, 1, 0, 0), [(0, OPEN_DRAFT)], "1.0-draft"),
+    ((0, 1, 0, 0), [(1, b"AMQP\x00\x01\x00\x00"), (0, OPEN_DRAFT_SYMBOL)], "1.0-draft"),
+]
+
+
+@pytest.mark.parametrize(("octets", "rest", "dialect"), HEADERS)
+def test_protocol_headers(octets, rest, dialect):
+    verdict = found((0, b"AMQP" + bytes(octets)), *rest)
+    assert verdict is not None
+    assert (verdict.dialect, verdict.known_by, verdict.client_side) == (dialect, "protocol-header", 0)
+    assert verdict.confidence == 1.0
+
+
+def test_an_ambiguous_header_waits_for_the_first_frame():
+    assert found((0, b"AMQP\x01\x01\x09\x01")) is None
+    assert found((0, b"AMQP\x00\x01\x00\x00")) is None
+    assert found((0, b"AMQ")) is None
+
+
+def test_a_header_in_single_bytes():
+    said = [(0, bytes([octet])) for octet in b"AMQP\x00\x00\x09\x01"]
+    assert found(*said[:7]) is None
+    assert found(*said).dialect == "0-9-1"
+
+
+@pytest.mark.parametrize(
+    ("said", "dialect", "client_side"),
+    [
+        ((0, PUBLISH), "0-9-1", 0),
+        ((1, DELIVER_HEAD), "0-9-1", 0),
+        ((0, DELIVER_HEAD), "0-9-1", 1),
+        ((0, b"\x08\x00\x00\x00\x00\x00\x00\xce"), "0-9-1", -1),
+        ((0, DISPOSITION), "1.0", -1),
+        ((0, bytes.fromhex("0000000802000000")), "1.0", -1),
+    ],
+)
+def test_shapes_in_midstream(said, dialect, client_side):
+    verdict = found(said, is_whole=False)
+    assert (verdict.dialect, verdict.client_side, verdict.is_midstream) == (dialect, client_side, True)
+    assert 0.5 < verdict.confidence < 1.0
+
+
+def test_a_capture_that_begins_inside_a_frame():
+    verdict = found((0, b"rest of some body\xce"), (0, PUBLISH), is_whole=False)
+    assert verdict.dialect == "0-9-1"
+
+
+def test_strangers_are_given_up():
+    assert found((0, b"SSH-2.0-OpenSSH"), is_final=True).dialect is None
+    assert found(*[(0, b"nothing of ours")] * 70).dialect is None
+
+
+def test_forced_port_and_unusual_port(tmp_path):
+    frames = b"AMQP\x00\x00\x09\x01"
+    path = write_pcap(tmp_path / "a.pcap", Talk((40001, 9999)).open().say(0, frames).close().packets)
+    (row,) = dissect(path)["connections"]
+    assert (row["dialect"], row["dialect_known_by"]) == ("0-9-1", "protocol-header")
+    (row,) = dissect(path, forced_ports={9999: "0-8"})["connections"]
+    assert (row["dialect"], row["dialect_known_by"]) == ("0-8", "forced")
+
+
+def test_http_and_tls_on_an_amqp_port(tmp_path):
+    request = Talk().open().say(0, b"GET / HTTP/1.1\r\n\r\n").say(1, b"AMQP\x00\x00\x09\x01")
+    tables = dissect(write_pcap(tmp_path / "http.pcap", request.close().packets))
+    assert tables["connections"][0]["dialect"] == "http"
+    assert tables.problem_codes()["detect.http"] == 1
+    assert tables.names() == {"protocol-header": 1}
+    hello = b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"
+    tables = dissect(write_pcap(tmp_path / "tls.pcap", Talk().open().say(0, hello).close().packets))
+    assert tables["connections"][0]["dialect"] == "tls"
+    assert tables.problem_codes()["detect.tls"] == 1
+
+
+def test_strangers_on_other_ports_leave_no_row(tmp_path):
+    noise = Talk((40001, 8088)).open().say(0, b"GET /AMQP HTTP/1.1\r\n\r\n").say(1, b"HTTP/1.1 200")
+    tables = dissect(write_pcap(tmp_path / "noise.pcap", noise.close().packets))
+    assert tables["connections"] == []
+
+
+def test_who_is_client_and_how_we_know(tmp_path):
+    beheaded = Talk().say(1, DELIVER_HEAD).say(0, PUBLISH).packets
+    (row,) = dissect(write_pcap(tmp_path / "m.pcap", beheaded))["connections"]
+    assert (row["client"], row["client_known_by"]) == ("10.0.0.1:40001", "method")
+    by_port = Talk((5672, 40001)).say(0, DISPOSITION).packets
+    (row,) = dissect(write_pcap(tmp_path / "p.pcap", by_port))["connections"]
+    assert (row["server"], row["client_known_by"]) == ("10.0.0.1:5672", "port")
+    unknown = Talk((40002, 40001)).say(0, DISPOSITION).packets
+    tables = dissect(write_pcap(tmp_path / "u.pcap", unknown))
+    assert tables["connections"][0]["client_known_by"] == "unknown"
+    assert tables["frames"][0]["direction"] == "unknown"

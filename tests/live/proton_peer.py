@@ -1,0 +1,119 @@
+"""An AMQP 1.0 peer made with qpid-proton, listening in a thread, that counts what it sees.
+
+What it does on a link is told by the link's address:
+  in.OUTCOME       settles every message that comes with that outcome
+  out.N            sends N messages as credit allows, and drains when asked to
+  out.N.SIZE       the same, with bodies of that size
+  fail.WHAT        ends the link, the session or the connection with an error
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from types import TracebackType
+
+from proton import Condition, Event, Link, Message
+from proton.handlers import MessagingHandler
+from proton.reactor import Container
+
+from tests.live.proton_client import OUTCOMES, settle
+from tests.live.waiting import PATIENCE_S, free_ports
+
+DEFAULT_SIZE = 20
+CREDIT = 10
+
+
+class Peer(MessagingHandler):
+    """`with Peer(connections=1) as peer:` serves that many connections, then is gone."""
+
+    def __init__(self, connections: int = 1) -> None:
+        super().__init__(prefetch=CREDIT, auto_accept=False, auto_settle=False)
+        (self.port,) = free_ports(1)
+        self.connections_left = connections
+        self.received = 0
+        self.received_presettled = 0
+        self.received_sizes: list[int] = []
+        self.sent = 0
+        self.given_up = 0
+        self.outcomes_stated: Counter[str] = Counter()
+        self.outcomes_heard: Counter[str] = Counter()
+        self._sent_on: Counter[str] = Counter()
+        self._is_ready = threading.Event()
+        self._thread = threading.Thread(target=Container(self).run, daemon=True)
+
+    def __enter__(self) -> Peer:
+        self._thread.start()
+        assert self._is_ready.wait(PATIENCE_S), "the peer does not listen"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._thread.join(PATIENCE_S)
+            assert not self._thread.is_alive(), "the peer still has connections"
+
+    def on_start(self, event: Event) -> None:
+        self._acceptor = event.container.listen(f"127.0.0.1:{self.port}")
+        self._is_ready.set()
+
+    def on_transport_closed(self, event: Event) -> None:
+        self.connections_left -= 1
+        if self.connections_left == 0:
+            self._acceptor.close()
+
+    def on_link_opening(self, event: Event) -> None:
+        link = event.link
+        link.source.copy(link.remote_source)
+        link.target.copy(link.remote_target)
+        kind, _, what = address_of(link).partition(".")
+        if kind == "fail":
+            self._fail(link, what)
+
+    def _fail(self, link: Link, what: str) -> None:
+        endpoint = {"link": link, "session": link.session, "connection": link.connection}[what]
+        if what == "link":
+            link.open()
+        endpoint.condition = Condition(f"amqp:{what}-fault", f"the {what} must end")
+        endpoint.close()
+
+    def on_message(self, event: Event) -> None:
+        outcome = address_of(event.link).partition(".")[2]
+        self.received += 1
+        self.received_sizes.append(len(event.message.body))
+        if event.delivery.settled:
+            self.received_presettled += 1
+            event.delivery.settle()
+        else:
+            self.outcomes_stated[outcome] += 1
+            settle(event.delivery, outcome)
+
+    def on_delivery(self, event: Event) -> None:
+        if event.link.is_sender and event.delivery.settled:
+            self.outcomes_heard[OUTCOMES[event.delivery.remote_state]] += 1
+            event.delivery.settle()
+
+    def on_sendable(self, event: Event) -> None:
+        self._send(event.link)
+
+    def on_link_flow(self, event: Event) -> None:
+        if event.link.is_sender and event.link.drain_mode:
+            self._send(event.link)
+            self.given_up += event.link.drained()
+
+    def _send(self, link: Link) -> None:
+        _, count, *size = address_of(link).split(".")
+        body = b"p" * int(size[0] if size else DEFAULT_SIZE)
+        while link.credit and self._sent_on[link.name] < int(count):
+            link.send(Message(body=body, id=f"p{self._sent_on[link.name]}", inferred=True))
+            self._sent_on[link.name] += 1
+            self.sent += 1
+
+
+def address_of(link: Link) -> str:
+    terminus = link.remote_source if link.is_sender else link.remote_target
+    return terminus.address

@@ -1,0 +1,116 @@
+"""A RabbitMQ of our own: own ports, own files, own name daemon; gone when the tests are."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.live.needs import SYSTEM_PATH, program
+from tests.live.waiting import PATIENCE_S, free_ports, is_listening, until
+
+# The scripts themselves: Debian's wrappers in sbin insist on the system's user and folders.
+SCRIPTS = "/usr/lib/rabbitmq/bin"
+STOP_PATIENCE_S = 30
+
+
+class Broker:
+    """RabbitMQ with its AMQP 1.0 plugin, speaking 0-9-1 and 1.0 on one port."""
+
+    def __init__(self, folder: Path) -> None:
+        path = SCRIPTS + os.pathsep + SYSTEM_PATH
+        self._server_program = program("rabbitmq-server", "rabbitmq-server", path=path)
+        self._ctl_program = program("rabbitmqctl", "rabbitmq-server", path=path)
+        self._epmd_program = program("epmd", "erlang-base")
+        self.port, distribution_port, self._epmd_port = free_ports(3)
+        self._log = folder / "output.log"
+        home = folder / "home"
+        home.mkdir()
+        cookie = home / ".erlang.cookie"
+        cookie.write_text("amqpscope-live")
+        cookie.chmod(0o400)
+        plugins = folder / "enabled_plugins"
+        plugins.write_text("[rabbitmq_amqp1_0].")
+        self._env = os.environ | {
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "ERL_EPMD_PORT": str(self._epmd_port),
+            "RABBITMQ_NODENAME": f"amqpscope{self.port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": str(self.port),
+            "RABBITMQ_DIST_PORT": str(distribution_port),
+            "RABBITMQ_MNESIA_BASE": str(folder / "mnesia"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_PID_FILE": str(folder / "pid"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(plugins),
+            # The machine's own settings must not matter.
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "no-environment"),
+            "RABBITMQ_CONFIG_FILE": str(folder / "no-config"),
+        }
+        self._epmd: subprocess.Popen[bytes] | None = None
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._epmd = self._spawn(self._epmd_program, "-port", str(self._epmd_port))
+        until(lambda: is_listening(self._epmd_port), "epmd answers")
+        self._server = self._spawn(self._server_program)
+        try:
+            until(self._answers, "RabbitMQ answers", 2 * PATIENCE_S)
+        except TimeoutError as error:
+            tail = self._log.read_text(errors="replace")[-2000:]
+            raise TimeoutError(f"{error}\n{tail}") from None
+
+    def stop(self) -> None:
+        for process in (self._server, self._epmd):
+            if process is None or process.poll() is not None:
+                continue
+            # Each leads a process group of its own, the Erlang machine included.
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(STOP_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def queues(self) -> dict[str, dict[str, Any]]:
+        """The broker's own counters, by queue."""
+        columns = ("name", "messages", "messages_ready", "messages_unacknowledged")
+        output = subprocess.run(
+            [self._ctl_program, "--quiet", "--formatter", "json", "list_queues", *columns],
+            env=self._env,
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE_S,
+        ).stdout
+        return {row["name"]: row for row in json.loads(output)}
+
+    def settled_depth(self, queue: str, depth: int) -> dict[str, Any]:
+        """A queue's counters once it holds that many: a closed connection requeues in its time."""
+
+        def has_come() -> bool:
+            row = self.queues()[queue]
+            return row["messages"] == depth and row["messages_unacknowledged"] == 0
+
+        until(has_come, f"{queue} holds {depth}")
+        return self.queues()[queue]
+
+    def _answers(self) -> bool:
+        assert self._server is not None
+        if self._server.poll() is not None:
+            raise RuntimeError(f"RabbitMQ ended: {self._log.read_text(errors='replace')[-2000:]}")
+        return is_listening(self.port)
+
+    def _spawn(self, *command: str) -> subprocess.Popen[bytes]:
+        with open(self._log, "ab") as log:
+            return subprocess.Popen(
+                command,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )

@@ -1,0 +1,39 @@
+"""Dissect in a test: all tables as lists of plain rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import dissectors
+from dissectors.options import Options
+
+Rows = list[dict[str, Any]]
+
+
+class Tables(dict[str, Rows]):
+    """Rows by table name; a table without rows is empty."""
+
+    def __missing__(self, name: str) -> Rows:
+        return []
+
+    def names(self) -> Counter[str]:
+        return Counter(row["name"] for row in self["frames"])
+
+    def problem_codes(self) -> Counter[str]:
+        return Counter(row["code"] for row in self["problems"])
+
+
+def dissect(paths: str | list[str], **options: Any) -> Tables:
+    tables = Tables()
+    for name, batch in dissectors.open(paths, Options(**options)):
+        tables.setdefault(name, []).extend(batch.to_pylist())
+    return tables
+
+
+def unlocated(rows: Rows) -> Rows:
+    """Rows without what differs between copies of a capture: file, packets, times, health."""
+    left_out = ("capture", "packet_no", "ts_ns", "count", "rtt", "connection_id", "retransmit_bytes")
+    return [
+        {k: v for k, v in row.items() if not any(part in k for part in left_out)} for row in rows
+    ]
