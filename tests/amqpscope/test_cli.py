@@ -15,7 +15,7 @@ import pytest
 
 from amqpscope.cli.main import COMMANDS
 from dissectors.tables import CORE_TABLES
-from tests.samples import manifest, sample_path
+from tests.samples import entry, parts, sample
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = "from amqpscope.cli.main import main; main()"
@@ -122,26 +122,26 @@ def test_wrong_use_is_exit_code_2(args: list[str]) -> None:
 
 def test_an_output_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    done = run("dissect", sample_path(PUBLISH_CONFIRM), "-o", str(tmp_path / "file" / "out"))
+    done = run("dissect", sample(PUBLISH_CONFIRM), "-o", str(tmp_path / "file" / "out"))
     assert done.returncode == 2
     assert len(done.stderr.decode().splitlines()) == 1
 
 
 def test_tables_are_written_and_counted(tmp_path: Path) -> None:
     out = tmp_path / "tables"
-    done = run("dissect", sample_path(PUBLISH_CONFIRM), "-o", str(out))
+    done = run("dissect", sample(PUBLISH_CONFIRM), "-o", str(out))
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
     assert {p.name for p in out.iterdir()} == {f"{t}.parquet" for t in CORE_TABLES}
     frames = pq.read_table(out / "frames.parquet")
-    truth = manifest()[PUBLISH_CONFIRM]
+    truth = entry(PUBLISH_CONFIRM)
     expected = truth["deframed"]["frames"] + truth["deframed"]["protocol_headers"]
     assert frames.num_rows == expected
     assert f"frames {expected}" in done.stdout.decode()
 
 
 def test_the_summary_tells_the_story() -> None:
-    text = run("dissect", sample_path(PUBLISH_CONFIRM)).stdout.decode()
+    text = run("dissect", sample(PUBLISH_CONFIRM)).stdout.decode()
     assert "1 AMQP connection, 181 frames, 40 message transfers" in text
     assert "AMQP 0-9-1" in text
     assert "pika 1.4.4 → RabbitMQ 3.10.8" in text
@@ -152,18 +152,18 @@ def test_the_summary_tells_the_story() -> None:
 
 
 def test_the_summary_says_what_is_missing() -> None:
-    text = run("dissect", sample_path("23a")).stdout.decode()
+    text = run("dissect", sample("23a")).stdout.decode()
     assert "tcp.gap" in text
     assert "not in the capture" in text
 
 
 def test_the_summary_counts_other_connections() -> None:
-    text = run("dissect", sample_path("24a")).stdout.decode()
+    text = run("dissect", sample("24a")).stdout.decode()
     assert "without AMQP" in text.splitlines()[0]
 
 
 def test_json_for_scripts() -> None:
-    summary = json.loads(run("dissect", sample_path(PUBLISH_CONFIRM), "--json").stdout)
+    summary = json.loads(run("dissect", sample(PUBLISH_CONFIRM), "--json").stdout)
     assert summary["ledger"]["is_balanced"] is True
     assert summary["ledger"]["stream_bytes"] == 21128
     assert summary["connections"][0]["dialect"] == "0-9-1"
@@ -172,8 +172,8 @@ def test_json_for_scripts() -> None:
 
 
 def test_stdin_and_file_say_the_same() -> None:
-    capture = Path(sample_path(PUBLISH_CONFIRM)).read_bytes()
-    from_file = json.loads(run("dissect", sample_path(PUBLISH_CONFIRM), "--json").stdout)
+    capture = Path(sample(PUBLISH_CONFIRM)).read_bytes()
+    from_file = json.loads(run("dissect", sample(PUBLISH_CONFIRM), "--json").stdout)
     from_pipe = json.loads(run("dissect", "-", "--json", stdin=capture).stdout)
     assert from_pipe["transfers"] == from_file["transfers"]
     assert from_pipe["ledger"] == from_file["ledger"]
@@ -184,7 +184,7 @@ def test_both_backends_write_the_same_tables(tmp_path: Path) -> None:
     for backend in ("compiled", "python"):
         out = tmp_path / backend
         env = {**os.environ, "AMQPSCOPE_BACKEND": backend, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", MAIN, "dissect", sample_path("06"), "-o", str(out)]
+        command = [sys.executable, "-c", MAIN, "dissect", sample("06"), "-o", str(out)]
         subprocess.run(command, env=env, check=True, capture_output=True, cwd=ROOT)
         tables[backend] = {t: pq.read_table(out / f"{t}.parquet").to_pylist() for t in CORE_TABLES}
     assert tables["compiled"] == tables["python"]
@@ -193,8 +193,8 @@ def test_both_backends_write_the_same_tables(tmp_path: Path) -> None:
 def test_the_demo_goes_through_a_folder_and_joins_rotated_parts(tmp_path: Path) -> None:
     samples = tmp_path / "samples"
     samples.mkdir()
-    for name in (PUBLISH_CONFIRM, *(n for n in manifest() if n.startswith("23g_"))):
-        shutil.copy(sample_path(name), samples)
+    for path in (sample(PUBLISH_CONFIRM), *parts("23g")):
+        shutil.copy(path, samples)
     done = run("demo", "--samples", str(samples), "-o", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     text = done.stdout.decode()
