@@ -7,6 +7,7 @@ cdef class Flow(Listener):
     cdef public tuple ports
     cdef public object sink
     cdef public object options
+    cdef public object tls_keys
     cdef public object capture
     cdef public Conversation conversation
     cdef public int mode

@@ -11,11 +11,15 @@ import xxhash
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.decoders import make_decoder
-from dissectors.detect import Piece, Verdict, detect
+from dissectors.detect import HTTP_STARTS, Piece, Verdict, detect
 from dissectors.rows_connection import connection_row
+from dissectors.shapes import is_tls
 from dissectors.tcp.conversation import Conversation, Listener
+from dissectors.tls.hello import opening_random
 
 EPHEMERAL_PORTS = 32768
+# What detection may find that is no AMQP.
+FOREIGN = (None, "http", "tls")
 
 DETECTING = cython.declare(cython.int, 0)
 DECODING = cython.declare(cython.int, 1)
@@ -26,11 +30,12 @@ class Flow(Listener):
     """Listens to its conversation. Raw sides are by first appearance; ``swap`` maps them to
     client (0) and server (1) once that is decided."""
 
-    def __init__(self, endpoints, ports, sink, options, ts_ns, packet_no) -> None:
+    def __init__(self, endpoints, ports, sink, options, ts_ns, packet_no, tls_keys=None) -> None:
         self.endpoints = endpoints
         self.ports = ports
         self.sink = sink
         self.options = options
+        self.tls_keys = tls_keys
         self.capture = sink.capture
         self.conversation = Conversation(self, ts_ns, packet_no)
         self.mode = DETECTING
@@ -89,6 +94,10 @@ class Flow(Listener):
         if self.mode != DECODING:
             return
         self.decoder.finish(ts_ns, packet_no, how)
+        if self._is_foreign_inside():
+            self.conn = None
+            self.mode = IGNORING
+            return
         self.sink.connections.append(connection_row(self, how))
         self.mode = IGNORING
 
@@ -98,8 +107,7 @@ class Flow(Listener):
         verdict = self._forced() or detect(self.pieces, is_final, self._is_whole())
         if verdict is None:
             return
-        is_foreign = verdict.dialect in (None, "http", "tls")
-        if is_foreign and not self.is_named:
+        if verdict.dialect in FOREIGN and not self.is_named and not self._can_open(verdict):
             self.mode = IGNORING
             self.pieces = []
             self.oddities = []
@@ -107,12 +115,26 @@ class Flow(Listener):
         self._begin(verdict)
 
     def _forced(self):
+        """A dialect that the user chose; TLS and WebSocket around it are still looked for."""
+        start = self.pieces[0].octets
+        if is_tls(start) or start.startswith(HTTP_STARTS):
+            return None
         for port in self.ports:
             dialect = self.options.forced_ports.get(port)
             if dialect is not None:
-                is_headed = self.pieces[0].octets.startswith(b"AMQP")
-                return Verdict(dialect, 1.0, "forced", is_midstream=not is_headed)
+                return Verdict(dialect, 1.0, "forced", is_midstream=not start.startswith(b"AMQP"))
         return None
+
+    def _can_open(self, verdict) -> bool:
+        """TLS on any port is worth a look inside if the key log has this very session."""
+        if verdict.dialect != "tls" or self.tls_keys is None:
+            return False
+        hello = b"".join([p.octets for p in self.pieces if p.side == verdict.client_side])
+        return bool(self.tls_keys.find(opening_random(hello)))
+
+    def _is_foreign_inside(self) -> bool:
+        """Opened, and no AMQP was in it."""
+        return not self.is_named and self.conn.facts.get("dialect", self.verdict.dialect) in FOREIGN
 
     def _is_whole(self) -> bool:
         """Both streams begin where the connection began."""
@@ -131,14 +153,14 @@ class Flow(Listener):
             self.sink,
             self.options,
         )
-        self.decoder = make_decoder(self.conn, verdict.dialect)
+        self.decoder = make_decoder(self.conn, verdict, self.tls_keys)
         if verdict.is_midstream:
             self.decoder.begin_midstream()
         self.mode = DECODING
         self._tell_verdict(verdict)
         pieces, self.pieces = self.pieces, []
         oddities, self.oddities = self.oddities, []
-        gaps = {(side, at): odd for odd in oddities for side, at in [(odd[1], odd[5])] if at is not None}
+        gaps = {(odd[1], odd[5]): odd for odd in oddities if odd[5] is not None}
         for piece in pieces:
             if piece.octets:
                 self.feed(piece.side, piece.octets, 0, len(piece.octets), piece.ts_ns,
@@ -175,9 +197,7 @@ class Flow(Listener):
         return -1
 
     def _tell_verdict(self, verdict) -> None:
-        code = {"http": "detect.http", "tls": "detect.tls", None: "detect.not_amqp"}.get(
-            verdict.dialect
-        )
+        code = {"http": "detect.http", None: "detect.not_amqp"}.get(verdict.dialect)
         if code is None or not self.pieces:
             return
         first = self.pieces[0]
@@ -189,7 +209,8 @@ class Flow(Listener):
         self.decoder.gap(side ^ self.swap, size, ts_ns, packet_no)
 
     def _tell(self, code, side, size, ts_ns, packet_no, offset, first_bytes=b"") -> None:
-        detail = f"{size} bytes" if size is not None else f"{self.conn.client} to {self.conn.server}"
+        endpoints = f"{self.conn.client} to {self.conn.server}"
+        detail = endpoints if size is None else f"{size} bytes"
         self.conn.problem(
             code, detail, side ^ self.swap, ts_ns, packet_no, offset, size, first_bytes[:16]
         )

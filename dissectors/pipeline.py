@@ -13,6 +13,7 @@ from dissectors.capture import CaptureError, open_packets
 from dissectors.capture.decap import PacketView
 from dissectors.options import Options
 from dissectors.sink import Sink
+from dissectors.tls.keylog import KeyLog
 from dissectors.tracker import Tracker
 
 
@@ -29,7 +30,10 @@ class Dissection:
         self.source = open_packets(names, self._report)
         if self.source.readable_count == 0:
             raise CaptureError(f"no capture to read in {', '.join(names)}")
-        self.tracker = Tracker(self.source, PacketView(self._report), self.sink, self.options)
+        self.tls_keys = KeyLog(self.options.keylog, self.source.secrets)
+        self.tracker = Tracker(
+            self.source, PacketView(self._report), self.sink, self.options, self.tls_keys
+        )
 
     @property
     def row_counts(self) -> dict[str, int]:

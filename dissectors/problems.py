@@ -54,7 +54,6 @@ TCP = _codes(
 DETECT = _codes(
     ("detect.refused_version", "warning", "the server refused the protocol version", "none needed"),
     ("detect.http", "warning", "an HTTP request was sent to the port", "stream skipped"),
-    ("detect.tls", "info", "TLS without keys", "stream skipped"),
     ("detect.not_amqp", "warning", "no AMQP found on an AMQP port", "stream skipped"),
 )
 

@@ -9,6 +9,7 @@ cdef class Tracker:
     cdef public PacketView view
     cdef public object sink
     cdef public object options
+    cdef public object tls_keys
     cdef public dict sides_0
     cdef public dict sides_1
     cdef public list closing

@@ -23,11 +23,14 @@ PACKETS_PER_PUMP = cython.declare(cython.int, 20_000)
 class Tracker:
     """Finds the flow of each packet by its address key, in either direction."""
 
-    def __init__(self, source: PacketSource, view: PacketView, sink, options) -> None:
+    def __init__(
+        self, source: PacketSource, view: PacketView, sink, options, tls_keys=None
+    ) -> None:
         self.source = source
         self.view = view
         self.sink = sink
         self.options = options
+        self.tls_keys = tls_keys
         # address key → flow, once per direction; the raw side is 0 for the key that came first
         self.sides_0: dict = {}
         self.sides_1: dict = {}
@@ -139,6 +142,7 @@ class Tracker:
             self.options,
             ts_ns,
             packet_no,
+            self.tls_keys,
         )
         flow.keys = (view.key, view.reverse_key())
         self.sides_0[flow.keys[0]] = flow

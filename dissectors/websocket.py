@@ -51,14 +51,14 @@ class WebSocketDecoder(StreamDecoder):
         elif not self._is_upgraded[side]:
             self._take_head(side, buf[start : start + size])
         else:
-            self._take(side, buf[start : start + size], [])
+            self._take_message(side, buf[start : start + size], [])
         return 0
 
     def can_bridge(self, side, buf, start, have, size):
         return int(self._is_upgraded[side])
 
     def take_holed_frame(self, side, buf, start, size, holes):
-        self._take(side, buf[start : start + size], holes)
+        self._take_message(side, buf[start : start + size], holes)
         return 1
 
     def gap(self, side, size, ts_ns, packet_no):
@@ -106,7 +106,7 @@ class WebSocketDecoder(StreamDecoder):
             status = head[: head.find(b"\r\n")][:80].decode("latin-1")
             self._problem("websocket.refused", status, side, None)
 
-    def _take(self, side: int, frame: bytes, holes: list[tuple[int, int]]) -> None:
+    def _take_message(self, side: int, frame: bytes, holes: list[tuple[int, int]]) -> None:
         """Feed the payload around the holes, which are never in the header."""
         header = _header_bytes(frame, 0, len(frame))
         payload = _unmask(frame, header)

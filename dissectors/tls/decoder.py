@@ -120,7 +120,7 @@ class TlsDecoder(StreamDecoder):
         reader.pass_plain(self.offset + len(record))
         if kind == APPLICATION_DATA:
             if self._client_random is None:
-                self._give_up("tls.no_keys", "the handshake is not in the capture", side)
+                self._close("tls.no_keys", "the handshake is not in the capture", side)
             else:
                 self._fail(side, len(record))
         else:
@@ -184,7 +184,7 @@ class TlsDecoder(StreamDecoder):
         if not secrets:
             full = " (it is over the limit of sessions)" if self._keys.is_full else ""
             why = f"the key log does not have this session{full}" if self._keys else "no key log"
-            self._give_up("tls.no_keys", why, side)
+            self._close("tls.no_keys", why, side)
             return
         if hello.version == TLS_1_3 and hello.suite in TLS13:
             self._expect_13(secrets, hello)
@@ -194,7 +194,7 @@ class TlsDecoder(StreamDecoder):
             version = VERSIONS.get(hello.version, f"version 0x{hello.version:04x}")
             compressed = ", compressed" if hello.compression else ""
             detail = f"{version} with cipher suite 0x{hello.suite:04x}{compressed}"
-            self._give_up("tls.unsupported_cipher", detail, side)
+            self._close("tls.unsupported_cipher", detail, side)
 
     def _expect_13(self, secrets: dict[str, bytes], hello: Hello) -> None:
         """Both directions are protected after the server's hello; the client's early data goes on
@@ -204,7 +204,7 @@ class TlsDecoder(StreamDecoder):
             side = role ^ self._client_side
             first = protection_13(suite, secrets, role)
             if first is None:
-                self._give_up("tls.no_keys", "the key log misses a secret of this session", side)
+                self._close("tls.no_keys", "the key log misses a secret of this session", side)
                 return
             second = first.successor()
             self._readers[side].expect([first] if second is None else [first, second])
@@ -213,7 +213,7 @@ class TlsDecoder(StreamDecoder):
         """Each direction is protected after its change cipher spec (RFC 5246 §7.1)."""
         master = secrets.get("CLIENT_RANDOM")
         if master is None or self._client_random is None:
-            self._give_up("tls.no_keys", "the key log misses the master secret", None)
+            self._close("tls.no_keys", "the key log misses the master secret", None)
             return
         suite = TLS12[hello.suite]
         self._pending = protections_12(suite, master, self._client_random, hello)
@@ -225,7 +225,7 @@ class TlsDecoder(StreamDecoder):
 
     # -- telling --------------------------------------------------------------------------
 
-    def _give_up(self, code: str, detail: str, side: int | None) -> None:
+    def _close(self, code: str, detail: str, side: int | None) -> None:
         """Nothing of this connection can be opened."""
         self._is_opaque = True
         self._problem(code, detail, side, None, b"")
@@ -237,9 +237,10 @@ class TlsDecoder(StreamDecoder):
         self._failures[side] = (count + 1, total + size, where)
 
     def _tell_failures(self, side: int) -> None:
-        if self._failures[side] is None:
+        failed = self._failures[side]
+        if failed is None:
             return
-        count, total, (ts_ns, packet_no, offset) = self._failures[side]
+        count, total, (ts_ns, packet_no, offset) = failed
         self._failures[side] = None
         detail = f"{count} records could not be opened with the keys at hand"
         self.conn.problem("tls.decrypt_failed", detail, side, ts_ns, packet_no, offset, total)

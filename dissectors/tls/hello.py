@@ -18,6 +18,7 @@ _SERVER_NAME, _ENCRYPT_THEN_MAC, _SUPPORTED_VERSIONS = 0, 22, 43
 # RFC 8446 §4.1.3: a hello retry request is a server hello with this random.
 _RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 _HEADER_BYTES = 4
+_RECORD_HEADER_BYTES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ class HandshakeReader:
             if hello is not None:
                 hellos.append(hello)
         return hellos
+
+
+def opening_random(stream: bytes) -> bytes:
+    """The random of the client hello that opens a stream's first record, as far as it is there."""
+    return stream[_RECORD_HEADER_BYTES + 6 : _RECORD_HEADER_BYTES + 38]
 
 
 def read_hello(message: bytes) -> Hello | None:
