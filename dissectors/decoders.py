@@ -10,6 +10,7 @@ from dissectors.core.decoder import StreamDecoder
 from dissectors.detect import Verdict
 from dissectors.layers import layer_of
 from dissectors.opaque import OpaqueDecoder
+from dissectors.tap import TappedDecoder
 from dissectors.tls.keylog import KeyLog
 
 FAMILY_09 = ("0-8", "0-9", "0-9-draft", "0-9-1", "0-10")
@@ -29,7 +30,7 @@ def make_decoder(conn: Connection, verdict: Verdict, keys: KeyLog | None = None)
     if verdict.dialect in _ROOMS:
         room = import_module(_ROOMS[verdict.dialect])
         decoder: StreamDecoder = room.make_decoder(conn, verdict.dialect)
-        return decoder
+        return decoder if conn.sink.tap is None else TappedDecoder(decoder, conn.sink.tap)
     return OpaqueDecoder(conn, verdict.dialect)
 
 

@@ -13,6 +13,7 @@ from dissectors.capture import CaptureError, open_packets
 from dissectors.capture.decap import PacketView
 from dissectors.options import Options
 from dissectors.sink import Sink
+from dissectors.tap import Tap
 from dissectors.tls.keylog import KeyLog
 from dissectors.tracker import Tracker
 
@@ -23,9 +24,14 @@ class Dissection:
     Raises CaptureError when nothing at all can be read. After the last batch ``row_counts``
     and the counts of packets and connections are complete."""
 
-    def __init__(self, paths: str | Sequence[str], options: Options | None = None) -> None:
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        options: Options | None = None,
+        tap: Tap | None = None,
+    ) -> None:
         self.options = options or Options()
-        self.sink = Sink(has_payloads=self.options.has_payloads)
+        self.sink = Sink(has_payloads=self.options.has_payloads, tap=tap)
         names = [paths] if isinstance(paths, str) else list(paths)
         self.source = open_packets(names, self._report)
         if self.source.readable_count == 0:

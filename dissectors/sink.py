@@ -5,12 +5,17 @@ It knows no protocol. Decoders write rows into its buffers; the pipeline takes w
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from dissectors.core.arrow import take_batch
 from dissectors.core.rows import ROWS_PER_BATCH, RowBuffer
 from dissectors.problems import PROBLEM_CODES
 from dissectors.tables import CORE_TABLES, TABLES
+
+if TYPE_CHECKING:
+    from dissectors.tap import Tap
 
 FIRST_BYTES = 16
 # The tables that a whole capture's length lands in; the others stay small.
@@ -21,7 +26,14 @@ _SMALL_BATCH = 4096
 class Sink:
     """Row buffers by table, and ``ready``: (table name, record batch) in order of completion."""
 
-    def __init__(self, has_payloads: bool = False, rows_per_batch: int = ROWS_PER_BATCH) -> None:
+    def __init__(
+        self,
+        has_payloads: bool = False,
+        rows_per_batch: int = ROWS_PER_BATCH,
+        tap: Tap | None = None,
+    ) -> None:
+        # Who sees the octets of each frame besides its decoder; decoders ask for it.
+        self.tap = tap
         self.ready: list[tuple[str, pa.RecordBatch]] = []
         self.row_counts: dict[str, int] = {}
         self.capture: str | None = None
