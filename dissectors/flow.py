@@ -81,6 +81,21 @@ class Flow(Listener):
         elif self.mode == DETECTING:
             self.oddities.append((code, side, size, ts_ns, packet_no, None))
 
+    def window(self, side, is_open, ts_ns, packet_no) -> None:
+        """RFC 9293 §3.8.6: with a window of zero the other side may send nothing."""
+        if self.mode == DECODING:
+            self.sink.credits.append(
+                {
+                    "connection_id": self.conn.connection_id,
+                    "ts_ns": ts_ns,
+                    "direction": self.conn.direction_name(side ^ self.swap),
+                    "packet_no": packet_no,
+                    "frame_no": self.conn.frame_no,
+                    "event": "tcp-window-open" if is_open else "tcp-zero-window",
+                    "is_active": is_open,
+                }
+            )
+
     def finish(self, how) -> None:
         """The connection is over, or the capture is: last decisions, then its row."""
         talk: Conversation = self.conversation

@@ -299,7 +299,7 @@ CREDITS = _table(
         "event",
         "word!",
         "begin | attach | flow | credit-exhausted | window-exhausted | "
-        "qos | channel-flow | blocked | unblocked | credit",
+        "qos | channel-flow | blocked | unblocked | credit | tcp-zero-window | tcp-window-open",
     ),
     ("link_credit", "int64", "1.0: link-credit stated"),
     ("delivery_count", "int64", "1.0: delivery-count stated"),
@@ -319,7 +319,7 @@ CREDITS = _table(
     ("prefetch_count", "int64", "0-9: prefetch-count in force"),
     ("prefetch_size", "int64", "0-9: prefetch-size in force"),
     ("is_global", "bool", "0-9: global"),
-    ("is_active", "bool", "0-9: channel.flow active; connection not blocked"),
+    ("is_active", "bool", "0-9: channel.flow active; connection not blocked; TCP window open"),
     ("reason", "text", "0-9: reason of connection.blocked"),
 )
 

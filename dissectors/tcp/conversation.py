@@ -46,6 +46,9 @@ class Listener:
     def oddity(self, code, side, size, ts_ns, packet_no) -> None:
         """Something about ``size`` bytes of a side is worth a problem row."""
 
+    def window(self, side, is_open, ts_ns, packet_no) -> None:
+        """A side closed its receive window, or opened it again."""
+
 
 class Conversation:
     """Feeds its listener; see the module's head for the order."""
@@ -101,7 +104,8 @@ class Conversation:
             half.anchor(seq)
         if flags & ACK and not flags & SYN:
             peer_offset = self._acknowledge(peer, ack, ts_ns)
-        half.note_window(window, ts_ns)
+        if half.note_window(window, ts_ns):
+            self.listener.window(side, window != 0, ts_ns, packet_no)
         offset = half.offset_of(seq)
         if flags & FIN and half.fin_offset < 0:
             half.fin_offset = offset + (end - start) + missing

@@ -67,14 +67,16 @@ class HalfStream:
         return 1 if self.far_count >= FAR_SEGMENTS_BELIEVED else 0
 
     def note_window(self, window: cython.longlong, ts_ns: cython.longlong) -> cython.int:
-        """Count spells in which this side's receive window is closed."""
+        """Count spells in which this side's receive window is closed. True when it changes."""
         if window == 0:
             if self.zero_window_since_ns < 0:
                 self.zero_window_count += 1
                 self.zero_window_since_ns = ts_ns
+                return 1
         elif self.zero_window_since_ns >= 0:
             self.zero_window_ns += ts_ns - self.zero_window_since_ns
             self.zero_window_since_ns = -1
+            return 1
         return 0
 
     def hold(self, offset, octets: bytes, missing, ts_ns, packet_no, peer_offset) -> bytes:
