@@ -20,6 +20,8 @@ from dissectors.tls.hello import opening_random
 EPHEMERAL_PORTS = 32768
 # What detection may find that is no AMQP.
 FOREIGN = (None, "http", "tls")
+# Oddities of a connection whose protocol is not known yet; more would only say the same.
+MAX_HELD_ODDITIES = 256
 
 DETECTING = cython.declare(cython.int, 0)
 DECODING = cython.declare(cython.int, 1)
@@ -30,14 +32,16 @@ class Flow(Listener):
     """Listens to its conversation. Raw sides are by first appearance; ``swap`` maps them to
     client (0) and server (1) once that is decided."""
 
-    def __init__(self, endpoints, ports, sink, options, ts_ns, packet_no, tls_keys=None) -> None:
+    def __init__(
+        self, endpoints, ports, sink, options, ts_ns, packet_no, tls_keys=None, recent=None
+    ) -> None:
         self.endpoints = endpoints
         self.ports = ports
         self.sink = sink
         self.options = options
         self.tls_keys = tls_keys
         self.capture = sink.capture
-        self.conversation = Conversation(self, ts_ns, packet_no)
+        self.conversation = Conversation(self, ts_ns, packet_no, recent)
         self.mode = DETECTING
         self.swap = 0
         self.decoder = None
@@ -78,7 +82,7 @@ class Flow(Listener):
     def oddity(self, code, side, size, ts_ns, packet_no) -> None:
         if self.mode == DECODING:
             self._tell(code, side, size, ts_ns, packet_no, None)
-        elif self.mode == DETECTING:
+        elif self.mode == DETECTING and len(self.oddities) < MAX_HELD_ODDITIES:
             self.oddities.append((code, side, size, ts_ns, packet_no, None))
 
     def window(self, side, is_open, ts_ns, packet_no) -> None:
@@ -115,6 +119,22 @@ class Flow(Listener):
             return
         self.sink.connections.append(connection_row(self, how))
         self.mode = IGNORING
+
+    def held_bytes(self) -> int:
+        """Bytes kept for this connection, wherever they wait."""
+        talk: Conversation = self.conversation
+        waiting = talk.half_0.waiting_bytes + talk.half_1.waiting_bytes
+        if self.mode == DECODING:
+            return waiting + self.decoder.held_bytes()
+        return waiting + sum([len(piece.octets) for piece in self.pieces])
+
+    def relieve(self, ts_ns, packet_no) -> None:
+        """Memory is short: let go of what waits, and say so."""
+        self.conversation.relieve(ts_ns, packet_no)
+        if self.mode == DETECTING and self.pieces:
+            self._detect(True)
+        if self.mode == DECODING:
+            self.decoder.relieve(ts_ns, packet_no)
 
     # -- inside ---------------------------------------------------------------------------
 

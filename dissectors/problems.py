@@ -58,6 +58,7 @@ DETECT = _codes(
 )
 
 FRAME = _codes(
+    ("frame.buffer_limit", "error", "too many bytes wait in all connections", "frame skipped"),
     ("frame.garbage", "error", "bytes that are no frame", "searched for the next frame"),
     ("frame.hopeless", "error", "garbage again and again", "rest of the stream skipped"),
     ("frame.cut_by_gap", "error", "a frame lost its end or its start to a gap", "frame skipped"),

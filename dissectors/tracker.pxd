@@ -3,6 +3,7 @@ from dissectors.capture.source cimport PacketSource
 from dissectors.flow cimport Flow
 from dissectors.tcp.conversation cimport Conversation
 from dissectors.tcp.half cimport HalfStream
+from dissectors.tcp.recent cimport Recent
 
 cdef class Tracker:
     cdef public PacketSource source
@@ -12,7 +13,9 @@ cdef class Tracker:
     cdef public object tls_keys
     cdef public dict sides_0
     cdef public dict sides_1
-    cdef public list closing
+    cdef public object closing
+    cdef public Recent recent
+    cdef public long long since_audit
     cdef public int file_index
     cdef public long long tcp_count
     cdef public long long foreign_count

@@ -1,4 +1,10 @@
-"""All connections of a capture: packets in, each to its flow; flows begin and end here."""
+"""All connections of a capture: packets in, each to its flow; flows begin and end here.
+
+Memory is bounded for all of them together: too many flows, or too many bytes that wait for
+others, are let go of, idlest and largest first, with a row that says so.
+"""
+
+from collections import deque
 
 import cython
 
@@ -7,17 +13,23 @@ from dissectors.capture.source import PacketSource
 from dissectors.flow import Flow
 from dissectors.tcp.conversation import Conversation
 from dissectors.tcp.half import HalfStream
+from dissectors.tcp.recent import Recent
 
 # Late packets of a closed connection are still its own for this long (capture time).
 LINGER_NS = cython.declare(cython.longlong, 2_000_000_000)
-MAX_FLOWS = 100_000
+MAX_FLOWS = 30_000
+# When there are too many: the share of them that goes, so that the search is not made often.
+EVICTED_SHARE = 10
+# Bytes that may wait in all flows together; looked at whenever this many bytes have passed.
+MAX_HELD_BYTES = 48 * 1024 * 1024
+AUDIT_BYTES = cython.declare(cython.longlong, 16 * 1024 * 1024)
 # One row per broken packet would drown the others; the rest are counted in the last row.
 MAX_BAD_PACKET_ROWS = 20
 
 SYN = cython.declare(cython.int, 0x02)
-RST = cython.declare(cython.int, 0x04)
-ACK = cython.declare(cython.int, 0x10)
 PACKETS_PER_PUMP = cython.declare(cython.int, 20_000)
+# The mode of a flow that carries no AMQP.
+IGNORED = cython.declare(cython.int, 2)
 
 
 class Tracker:
@@ -34,7 +46,10 @@ class Tracker:
         # address key → flow, once per direction; the raw side is 0 for the key that came first
         self.sides_0: dict = {}
         self.sides_1: dict = {}
-        self.closing: list = []
+        # (time of the end, flow): flows that closed and linger
+        self.closing = deque()
+        self.recent = Recent()
+        self.since_audit = 0
         self.file_index = -1
         self.tcp_count = 0
         self.foreign_count = 0
@@ -79,7 +94,7 @@ class Tracker:
             side = 1
             flow = self.sides_1.get(view.key)
         if flow is not None and self._is_over(flow, side, ts_ns):
-            self._end(flow)
+            self._end(flow, "reused")
             flow = None
         if flow is None:
             if not (view.flags & SYN or view.payload_start < view.payload_end or view.missing):
@@ -88,19 +103,25 @@ class Tracker:
             flow = self._begin(ts_ns, packet_no)
         talk = flow.conversation
         was_open: cython.bint = talk.closed_ts_ns < 0
-        talk.segment(
-            side,
-            view.buf,
-            view.payload_start,
-            view.payload_end,
-            view.missing,
-            view.seq,
-            view.ack,
-            view.flags,
-            view.window,
-            ts_ns,
-            packet_no,
-        )
+        if flow.mode == IGNORED:
+            talk.ignore(side, view.flags, ts_ns)
+        else:
+            talk.segment(
+                side,
+                view.buf,
+                view.payload_start,
+                view.payload_end,
+                view.missing,
+                view.seq,
+                view.ack,
+                view.flags,
+                view.window,
+                ts_ns,
+                packet_no,
+            )
+            self.since_audit += view.payload_end - view.payload_start
+            if self.since_audit > AUDIT_BYTES:
+                self._audit(ts_ns, packet_no)
         if was_open and talk.closed_ts_ns >= 0:
             self.closing.append((ts_ns, flow))
         if self.closing and ts_ns - self.closing[0][0] > LINGER_NS:
@@ -110,7 +131,10 @@ class Tracker:
     def finish(self) -> None:
         """The capture is over: every flow gets its row."""
         for flow in list(self.sides_0.values()):
-            self._end(flow)
+            self._end(flow, "open")
+        if self.bad_packet_count > MAX_BAD_PACKET_ROWS:
+            more = self.bad_packet_count - MAX_BAD_PACKET_ROWS
+            self.sink.problem("capture.bad_packet", f"{more} more packets with broken headers")
 
     # -- inside ---------------------------------------------------------------------------
 
@@ -131,10 +155,7 @@ class Tracker:
     def _begin(self, ts_ns, packet_no) -> Flow:
         view: PacketView = self.view
         if len(self.sides_0) >= MAX_FLOWS:
-            oldest: Flow = next(iter(self.sides_0.values()))
-            self.sink.problem("tcp.connection_limit", f"more than {MAX_FLOWS} open at once",
-                              ts_ns=ts_ns, packet_no=packet_no)  # fmt: skip
-            self._end(oldest)
+            self._evict(ts_ns, packet_no)
         flow = Flow(
             (view.source(), view.destination()),
             (view.src_port, view.dst_port),
@@ -143,6 +164,7 @@ class Tracker:
             ts_ns,
             packet_no,
             self.tls_keys,
+            self.recent,
         )
         flow.keys = (view.key, view.reverse_key())
         self.sides_0[flow.keys[0]] = flow
@@ -153,17 +175,42 @@ class Tracker:
     def _sweep(self, ts_ns) -> None:
         """End the flows that closed long enough ago."""
         while self.closing and ts_ns - self.closing[0][0] > LINGER_NS:
-            _, flow = self.closing.pop(0)
+            _, flow = self.closing.popleft()
             if self.sides_0.get(flow.keys[0]) is flow:
-                self._end(flow)
+                self._end(flow, "open")
 
-    def _end(self, flow: Flow) -> None:
+    def _evict(self, ts_ns, packet_no) -> None:
+        """Make room: connections without AMQP first, then the idlest."""
+        flows = sorted(self.sides_0.values(), key=_worth)[: MAX_FLOWS // EVICTED_SHARE]
+        self.sink.problem(
+            "tcp.connection_limit",
+            f"more than {MAX_FLOWS} open at once, {len(flows)} are no longer followed",
+            ts_ns=ts_ns,
+            packet_no=packet_no,
+        )
+        for flow in flows:
+            self._end(flow, "open")
+
+    def _audit(self, ts_ns, packet_no) -> None:
+        """Where too much waits in all flows together, the largest are relieved of it."""
+        self.since_audit = 0
+        held = [(flow.held_bytes(), flow) for flow in self.sides_0.values()]
+        total = sum([size for size, _ in held])
+        if total <= MAX_HELD_BYTES:
+            return
+        for size, flow in sorted(held, key=_first, reverse=True):
+            flow.relieve(ts_ns, packet_no)
+            total -= size
+            if total <= MAX_HELD_BYTES // 2:
+                return
+
+    def _end(self, flow: Flow, how: str) -> None:
+        """``how`` is what to say where neither FIN nor RST was seen."""
         talk: Conversation = flow.conversation
         del self.sides_0[flow.keys[0]]
         del self.sides_1[flow.keys[1]]
         has_fin = talk.half_0.fin_offset >= 0 or talk.half_1.fin_offset >= 0
-        how = "fin" if has_fin else "rst" if talk.reset_count else "open"
-        flow.finish(how)
+        flow.finish("fin" if has_fin else "rst" if talk.reset_count else how)
         if flow.conn is None:
             self.foreign_count += 1
 
@@ -179,3 +226,12 @@ class Tracker:
                 bytes_affected=source.end - source.start,
                 first_bytes=source.buf[source.start : source.start + 16],
             )
+
+
+def _worth(flow: Flow) -> tuple:
+    """Sorts flows by how little would be lost with them."""
+    return (flow.conn is not None, flow.conversation.last_ts_ns)
+
+
+def _first(pair: tuple) -> int:
+    return pair[0]

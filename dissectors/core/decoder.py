@@ -230,6 +230,33 @@ class StreamDecoder:
         self.packet_no = packet_no
         self.on_end(ts_ns, packet_no, how)
 
+    def held_bytes(self) -> int:
+        """Bytes that wait for the rest of a frame, or for a frame to be found."""
+        sides = (self.side_0, self.side_1)
+        return sum([len(state.carry) + state.held_bytes for state in sides])
+
+    def relieve(self, ts_ns, packet_no) -> None:
+        """Memory is short: what waits is skipped, and so is the rest of a begun frame."""
+        for side in (0, 1):
+            state: Side = self.side_1 if side else self.side_0
+            held = len(state.carry) + state.held_bytes
+            if not held:
+                continue
+            self.conn.problem(
+                "frame.buffer_limit", f"{held} bytes", side, ts_ns, packet_no, None, held
+            )
+            if state.mode == SEARCHING:
+                self._give_up(state, state.held_bytes)
+            elif state.need:
+                rest = state.need - len(state.carry)
+                self.conn.skip(len(state.carry) - sum([size for _, size in state.holes]))
+                state.carry = bytearray()
+                state.need = 0
+                state.holes = []
+                state.passing_left = rest
+                state.mode = PASSING
+                self.on_gap(side, ts_ns, packet_no)
+
     # -- inside ---------------------------------------------------------------------------
 
     def _take(

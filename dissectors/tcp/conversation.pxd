@@ -1,4 +1,5 @@
 from dissectors.tcp.half cimport HalfStream
+from dissectors.tcp.recent cimport Recent
 
 cdef class Listener:
     cpdef int feed(
@@ -7,6 +8,7 @@ cdef class Listener:
 
 cdef class Conversation:
     cdef public Listener listener
+    cdef public Recent recent
     cdef public HalfStream half_0
     cdef public HalfStream half_1
     cdef public long long first_ts_ns
@@ -30,6 +32,7 @@ cdef class Conversation:
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t end, long long missing,
         long long seq, long long ack, int flags, long long window, long long ts_ns,
         long long packet_no) except -1
+    cpdef int ignore(self, int side, int flags, long long ts_ns) except -1
     cdef long long _acknowledge(
         self, HalfStream peer, long long ack, long long ts_ns) except? -1
     cdef int _round_trip(self, long long rtt_ns) except -1

@@ -10,6 +10,7 @@ the end.
 import cython
 
 from dissectors.tcp.half import HalfStream
+from dissectors.tcp.recent import Recent
 
 FIN = cython.declare(cython.int, 0x01)
 SYN = cython.declare(cython.int, 0x02)
@@ -22,6 +23,9 @@ REORDER_WAIT_NS = cython.declare(cython.longlong, 1_000_000_000)
 REORDER_PACKETS = cython.declare(cython.longlong, 256)
 MAX_WAITING_BYTES = cython.declare(cython.longlong, 4 * 1024 * 1024)
 MAX_WAITING_SEGMENTS = cython.declare(cython.int, 4096)
+# A segment that fills a hole within this time (or the round trip, if longer) was overtaken on
+# its way; later, it was sent again.
+OVERTAKEN_NS = cython.declare(cython.longlong, 3_000_000)
 
 
 class Listener:
@@ -53,8 +57,9 @@ class Listener:
 class Conversation:
     """Feeds its listener; see the module's head for the order."""
 
-    def __init__(self, listener: Listener, ts_ns, packet_no) -> None:
+    def __init__(self, listener: Listener, ts_ns, packet_no, recent=None) -> None:
         self.listener = listener
+        self.recent = Recent() if recent is None else recent
         self.half_0 = HalfStream()
         self.half_1 = HalfStream()
         self.first_ts_ns = ts_ns
@@ -104,21 +109,24 @@ class Conversation:
             half.anchor(seq)
         if flags & ACK and not flags & SYN:
             peer_offset = self._acknowledge(peer, ack, ts_ns)
-        if half.note_window(window, ts_ns):
+        # What a SYN or FIN says about the window is no spell of it.
+        if not flags & (SYN | FIN) and half.note_window(window, ts_ns):
             self.listener.window(side, window != 0, ts_ns, packet_no)
         offset = half.offset_of(seq)
-        if flags & FIN and half.fin_offset < 0:
-            half.fin_offset = offset + (end - start) + missing
+        if flags & FIN:
+            half.note_fin(offset + (end - start) + missing)
         if start < end or missing:
             if (
                 offset == half.delivered
                 and not missing
                 and not self.is_waiting
                 and peer_offset <= peer.delivered
+                and not half.is_after_fin(offset)
             ):
                 self._sample(half, offset + (end - start), ts_ns)
                 half.advance(end - start)
                 half.seen_end = half.delivered
+                self.recent.keep(half, offset, buf, start, end)
                 self.listener.feed(side, buf, start, end, ts_ns, packet_no, offset)
             else:
                 self._disorder(
@@ -129,6 +137,26 @@ class Conversation:
         if half.fin_offset >= 0 and peer.fin_offset >= 0 and self.closed_ts_ns < 0:
             self.closed_ts_ns = ts_ns
         return 0
+
+    def ignore(self, side: cython.int, flags: cython.int, ts_ns: cython.longlong) -> cython.int:
+        """A segment of a connection that nobody listens to: only its end is of interest."""
+        half: HalfStream = self.half_1 if side else self.half_0
+        peer: HalfStream = self.half_0 if side else self.half_1
+        self.last_ts_ns = ts_ns
+        if flags & FIN:
+            half.fin_offset = half.delivered
+        if flags & RST:
+            self._reset(side, ts_ns)
+        if half.fin_offset >= 0 and peer.fin_offset >= 0 and self.closed_ts_ns < 0:
+            self.closed_ts_ns = ts_ns
+        return 0
+
+    def relieve(self, ts_ns, packet_no) -> None:
+        """Memory is short: what waits is handed on now, holes as gaps."""
+        size = self.half_0.waiting_bytes + self.half_1.waiting_bytes
+        if size:
+            self.listener.oddity("tcp.buffer_limit", 0, size, ts_ns, packet_no)
+            self._drain(ts_ns, packet_no, True)
 
     def close(self, ts_ns, packet_no) -> None:
         """No more packets: what still waits is handed on, holes as gaps."""
@@ -186,6 +214,8 @@ class Conversation:
         return offset if offset <= peer.acked else peer.acked
 
     def _round_trip(self, rtt_ns: cython.longlong) -> cython.int:
+        if rtt_ns < 0:
+            return 0  # the capture's clock was set back
         if self.rtt_count == 0 or rtt_ns < self.rtt_min_ns:
             self.rtt_min_ns = rtt_ns
         if rtt_ns > self.rtt_max_ns:
@@ -208,6 +238,9 @@ class Conversation:
     ) -> None:
         """A segment that is not simply the next one: old, ahead, cut, or before its cause."""
         length = end - start + missing
+        if half.is_after_fin(offset):
+            self.listener.oddity("tcp.after_end", side, length, ts_ns, packet_no)
+            return
         if offset < half.delivered:
             if length <= 1 and offset == half.delivered - 1:
                 half.keepalive_count += 1
@@ -215,9 +248,10 @@ class Conversation:
             known = half.delivered - offset
             if offset < 0:
                 self.listener.oddity("tcp.before_start", side, min(known, length), ts_ns, packet_no)
-            half.retransmit_count += 1
-            half.retransmit_bytes += min(known, length)
-            half.sample_end = -1
+            differing = self.recent.conflict(half, offset, buf, start, end)
+            if differing:
+                self.listener.oddity("tcp.overlap_conflict", side, differing, ts_ns, packet_no)
+            self._note_retransmit(half, min(known, length))
             if length <= known:
                 return
             dropped = min(known, end - start)
@@ -229,14 +263,24 @@ class Conversation:
             if not half.is_believable(offset):
                 self.listener.oddity("tcp.out_of_window", side, length, ts_ns, packet_no)
                 return
-        if offset < half.seen_end:
-            half.out_of_order_count += 1  # it fills a hole that was there before it
-        half.seen_end = max(half.seen_end, offset + length)
         octets = bytes(buf[start:end])
-        conflict = half.hold(offset, octets, missing, ts_ns, packet_no, peer_offset)
-        if conflict:
-            self.listener.oddity("tcp.overlap_conflict", side, len(conflict), ts_ns, packet_no)
+        is_new, differing = half.hold(offset, octets, missing, ts_ns, packet_no, peer_offset)
+        if differing:
+            self.listener.oddity("tcp.overlap_conflict", side, differing, ts_ns, packet_no)
+        if offset >= half.seen_end:
+            half.seen_end = offset + length
+            half.seen_ts_ns = ts_ns
+        elif is_new and ts_ns - half.seen_ts_ns <= max(OVERTAKEN_NS, self.handshake_rtt_ns):
+            half.out_of_order_count += 1
+        else:
+            self._note_retransmit(half, length)
+        half.seen_end = max(half.seen_end, offset + length)
         self.is_waiting = True
+
+    def _note_retransmit(self, half: HalfStream, size) -> None:
+        half.retransmit_count += 1
+        half.retransmit_bytes += size
+        half.sample_end = -1  # nobody can tell which copy is acknowledged
 
     def _drain(self, ts_ns, packet_no, is_final) -> None:
         """Hand on whatever may go; declare holes lost when it is time."""
@@ -261,13 +305,12 @@ class Conversation:
         half.blocked_since_ns = -1
         old = half.delivered - offset
         if old >= len(octets) + missing and old > 0:
-            half.retransmit_count += 1
-            half.retransmit_bytes += len(octets)
             return True
         start = min(old, len(octets))
         if start < len(octets):
             begin = half.delivered
             half.advance(len(octets) - start)
+            self.recent.keep(half, begin, octets, start, len(octets))
             self.listener.feed(side, octets, start, len(octets), ts_ns, packet_no, begin)
         cut = offset + len(octets) + missing - half.delivered
         if missing and cut > 0:

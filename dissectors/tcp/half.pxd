@@ -12,6 +12,7 @@ cdef class HalfStream:
     cdef public long long blocked_packets
     cdef public int far_count
     cdef public long long seen_end
+    cdef public long long seen_ts_ns
     cdef public long long retransmit_count
     cdef public long long retransmit_bytes
     cdef public long long out_of_order_count
@@ -26,4 +27,6 @@ cdef class HalfStream:
     cpdef long long offset_of(self, long long seq) except? -1
     cpdef int advance(self, long long count) except -1
     cpdef int is_believable(self, long long offset) except -1
+    cpdef int note_fin(self, long long offset) except -1
+    cpdef int is_after_fin(self, long long offset) except -1
     cpdef int note_window(self, long long window, long long ts_ns) except -1

@@ -29,7 +29,9 @@ class HalfStream:
         self.blocked_since_ns = -1
         self.blocked_packets = 0
         self.far_count = 0
+        # The highest byte seen, handed on or not, and when it came.
         self.seen_end = 0
+        self.seen_ts_ns = 0
         self.retransmit_count = 0
         self.retransmit_bytes = 0
         self.out_of_order_count = 0
@@ -79,9 +81,21 @@ class HalfStream:
             return 1
         return 0
 
-    def hold(self, offset, octets: bytes, missing, ts_ns, packet_no, peer_offset) -> bytes:
-        """Keep a segment until its turn. First copy wins; returns bytes that contradict it."""
-        conflict = b""
+    def note_fin(self, offset: cython.longlong) -> cython.int:
+        """The stream ends here, unless that is behind us or too far ahead to be believed."""
+        if self.fin_offset < 0 and 0 <= offset - self.delivered <= MAX_AHEAD:
+            self.fin_offset = offset
+        return 0
+
+    def is_after_fin(self, offset: cython.longlong) -> cython.int:
+        return self.fin_offset >= 0 and offset >= self.fin_offset
+
+    def hold(self, offset, octets: bytes, missing, ts_ns, packet_no, peer_offset) -> tuple:
+        """Keep a segment until its turn; the first copy of a byte wins.
+
+        Returns whether it holds anything new, and how many octets contradict an earlier copy.
+        """
+        conflict = 0
         place = len(self.waiting)
         while place and self.waiting[place - 1][0] > offset:
             place -= 1
@@ -92,12 +106,11 @@ class HalfStream:
             high = min(offset + len(octets), other_offset + len(other))
             if low < high:
                 ours = octets[low - offset : high - offset]
-                if ours != other[low - other_offset : high - other_offset]:
-                    conflict = ours
+                theirs = other[low - other_offset : high - other_offset]
+                if ours != theirs:
+                    conflict += sum(a != b for a, b in zip(ours, theirs, strict=True))
             if other_offset == offset and len(other) + other_missing >= len(octets) + missing:
-                self.retransmit_count += 1
-                self.retransmit_bytes += len(octets)
-                return conflict
+                return False, conflict
         self.waiting.insert(place, (offset, octets, missing, ts_ns, packet_no, peer_offset))
         self.waiting_bytes += len(octets)
-        return conflict
+        return True, conflict

@@ -1,0 +1,13 @@
+cdef class Kept:
+    cdef public object half
+    cdef public long long offset
+    cdef public bytes buf
+    cdef public Py_ssize_t start
+    cdef public Py_ssize_t end
+
+cdef class Recent:
+    cdef public list kept
+    cdef public Py_ssize_t place
+
+    cpdef int keep(
+        self, object half, long long offset, bytes buf, Py_ssize_t start, Py_ssize_t end) except -1
