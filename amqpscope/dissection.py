@@ -19,6 +19,8 @@ class Result:
     row_counts: dict[str, int] = field(default_factory=dict)
     directory: str | None = None
     file_format: str | None = None
+    # Why no packet at all could be read, if so.
+    unreadable_because: str | None = None
 
 
 def dissect(
@@ -41,5 +43,10 @@ def dissect(
                 summary.add(name, batch)
     summary.other_connection_count = dissection.tracker.foreign_count
     return Result(
-        captures, summary, counts, directory, file_format if directory is not None else None
+        captures,
+        summary,
+        counts,
+        directory,
+        file_format if directory is not None else None,
+        dissection.unreadable_because,
     )

@@ -6,16 +6,24 @@ packets → segments → streams → (detection) → frames and state → rows �
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from dissectors.capture import CaptureError, open_packets
 from dissectors.capture.decap import PacketView
+from dissectors.capture.paths import STDIN
 from dissectors.options import Options
 from dissectors.sink import Sink
 from dissectors.tap import Tap
 from dissectors.tls.keylog import KeyLog
 from dissectors.tracker import Tracker
+
+STDIN_NAME = "standard input"
+# A capture in which nothing happened is no trouble.
+HARMLESS = "capture.no_packets"
+# Kept to say why nothing could be read; the problems table has them all.
+MAX_TROUBLES = 100
 
 
 class Dissection:
@@ -33,9 +41,10 @@ class Dissection:
         self.options = options or Options()
         self.sink = Sink(has_payloads=self.options.has_payloads, tap=tap)
         names = [paths] if isinstance(paths, str) else list(paths)
+        self._troubles: list[str] = []
         self.source = open_packets(names, self._report)
         if self.source.readable_count == 0:
-            raise CaptureError(f"no capture to read in {', '.join(names)}")
+            raise CaptureError(self._why_nothing())
         self.tls_keys = KeyLog(self.options.keylog, self.source.secrets)
         self.tracker = Tracker(
             self.source, PacketView(self._report), self.sink, self.options, self.tls_keys
@@ -68,5 +77,20 @@ class Dissection:
         finally:
             self.source.close()
 
-    def _report(self, code: str, detail: str, **where) -> None:
+    @property
+    def unreadable_because(self) -> str | None:
+        """Why no packet at all could be read; None where one could, or there was none to read."""
+        tracker = self.tracker
+        if tracker.packet_count > tracker.unreadable_count or not self._troubles:
+            return None
+        return self._why_nothing()
+
+    def _report(self, code: str, detail: str, **where: Any) -> None:
         self.sink.problem(code, detail, **where)
+        if code != HARMLESS and len(self._troubles) < MAX_TROUBLES:
+            name = where.get("capture")
+            self._troubles.append(f"{STDIN_NAME if name == STDIN else name}: {detail}")
+
+    def _why_nothing(self) -> str:
+        first, *others = self._troubles
+        return f"{first} (and {len(others)} more that cannot be read)" if others else first

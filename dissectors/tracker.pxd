@@ -21,6 +21,7 @@ cdef class Tracker:
     cdef public long long foreign_count
     cdef public long long bad_packet_count
     cdef public long long packet_count
+    cdef public long long unreadable_count
 
     cpdef int pump(self) except -1
     cpdef int segment(self, long long ts_ns, long long packet_no) except -1

@@ -9,6 +9,7 @@ from collections import deque
 import cython
 
 from dissectors.capture.decap import PacketView
+from dissectors.capture.links import LINK_TYPES
 from dissectors.capture.source import PacketSource
 from dissectors.flow import Flow
 from dissectors.tcp.conversation import Conversation
@@ -55,6 +56,7 @@ class Tracker:
         self.foreign_count = 0
         self.bad_packet_count = 0
         self.packet_count = 0
+        self.unreadable_count = 0
 
     def pump(self) -> cython.int:
         """Work through some packets; 0 when there are no more."""
@@ -81,6 +83,8 @@ class Tracker:
                 self.segment(source.ts_ns, source.packet_no)
             elif found < 0:
                 self._bad_packet()
+            elif source.link_type not in LINK_TYPES:
+                self.unreadable_count += 1
         return 1
 
     def segment(self, ts_ns: cython.longlong, packet_no: cython.longlong) -> cython.int:

@@ -32,6 +32,10 @@ _DICTIONARY_KINDS = ("word", "text")
 _DELTA_KINDS = ("int64", "int32")
 
 
+class WriteError(Exception):
+    """The tables could not be written; its text is the one line to show."""
+
+
 class TableWriter(Protocol):
     def write(self, batch: pa.RecordBatch) -> None: ...
 
@@ -114,14 +118,25 @@ def write_tables(
     ``watch`` sees every batch on its way. Tables without rows are written too.
     """
     target = Path(directory)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    aside: Path | None = None
     try:
+        if target.exists() and not target.is_dir():
+            raise WriteError(f"{directory}: is there already and is no folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         row_counts = _write_aside(batches, aside, file_format, watch)
         _move_into_place(aside, target, file_format)
+    except OSError as failure:
+        raise WriteError(f"{directory}: cannot be written: {_reason(failure)}") from failure
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        if aside is not None:
+            shutil.rmtree(aside, ignore_errors=True)
     return row_counts
+
+
+def _reason(failure: OSError) -> str:
+    """In the system's words; Arrow wraps them in its own."""
+    return (failure.strerror or str(failure)).rpartition("] ")[2]
 
 
 def _write_aside(

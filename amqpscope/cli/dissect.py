@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from amqpscope.cli.options import dissection_options, make_options, mistakes_in_one_line
+from amqpscope.cli.options import dissection_options, fail, make_options, mistakes_in_one_line
 
 
 @click.command("dissect")
@@ -49,3 +49,5 @@ def command(
         from amqpscope.reports import terminal
 
         click.echo(terminal.as_json(result) if as_json else terminal.as_text(result))
+        if result.unreadable_because is not None:
+            fail(result.unreadable_because)

@@ -77,10 +77,11 @@ def fail(message: str) -> NoReturn:
 def mistakes_in_one_line() -> Iterator[None]:
     """What the user or the system did wrong is said without a traceback; bugs keep theirs."""
     from dissectors.capture import CaptureError
+    from dissectors.writers import WriteError
 
     try:
         yield
-    except CaptureError as mistake:
+    except (CaptureError, WriteError) as mistake:
         fail(str(mistake))
     except BrokenPipeError:
         raise

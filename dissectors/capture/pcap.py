@@ -23,6 +23,8 @@ FILE_HEADER_BYTES = 24
 CHAIN_RECORDS = 3
 # Neighbouring records further apart in time than this are looked at twice.
 MAX_STEP_SECONDS = cython.declare(cython.longlong, 86_400)
+# A single record at the end of a file is believed only this near to the last good one.
+LAST_RECORD_SECONDS = 3_600
 # Without a good record before the damage there is no time to search for: look this far only.
 BLIND_SEARCH_BYTES = 1024 * 1024
 
@@ -121,22 +123,26 @@ class PcapReader(Reader):
         """Do plausible records follow one another from ``pos`` on?
 
         Strict is for a place found by search: there, times must be near the last good record and
-        lengths in order. Otherwise the place is where a record ought to be, and writers that
-        fill the fraction or the lengths oddly are believed if they go on like that.
+        lengths in order. Otherwise the place is where a record ought to be: tidy records of any
+        time are believed (the capture was idle, or its clock was set), and so are writers that
+        fill the fraction or the lengths oddly, if they go on like that and the time is near.
         """
         ahead: cython.Py_ssize_t = 0
         links: cython.int = 0
-        near: cython.longlong = self.last_seconds if is_strict else -1
+        near: cython.longlong = self.last_seconds
         for links in range(CHAIN_RECORDS):
             if not self.fill(ahead + self.header_bytes):
+                if is_strict and links == 1:
+                    step = near - self.last_seconds
+                    return self.pos + ahead == self.limit and 0 <= step <= LAST_RECORD_SECONDS
                 return self.pos + ahead == self.limit or links >= 2
             pos = self.pos + ahead
             seconds, fraction, captured, wire = self.unpack(self.buf, pos)
-            if captured > self.max_packet_bytes:
+            if captured == 0 or captured > self.max_packet_bytes:
                 return 0
-            if is_strict and (captured == 0 or captured > wire or fraction >= self.fractions):
-                return 0
-            if near >= 0 and not -MAX_STEP_SECONDS <= seconds - near <= MAX_STEP_SECONDS:
+            is_tidy = captured <= wire and fraction < self.fractions
+            is_near = near < 0 or -MAX_STEP_SECONDS <= seconds - near <= MAX_STEP_SECONDS
+            if not (is_tidy and is_near if is_strict else is_tidy or is_near):
                 return 0
             near = seconds
             ahead += self.header_bytes + captured

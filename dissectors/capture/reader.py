@@ -139,4 +139,4 @@ class Reader:
                 packet_no=self.backwards_packet_no,
             )
         if self.packet_no == 0 and self.problem_count == 0:
-            self.report("capture.empty", "no packet in the file", capture=self.capture)
+            self.report("capture.no_packets", "no packet in the file", capture=self.capture)

@@ -72,7 +72,7 @@ class ByteStream:
 
     def _unpacked_block(self) -> bytes:
         block = self._unpacker.read()
-        if not block and self._unpacker.trouble and self.trouble is None:
+        if self._unpacker.trouble and self.trouble is None:
             self.trouble = ("capture.bad_compression", self._unpacker.trouble)
         return block
 
