@@ -20,3 +20,5 @@ cdef class Flow(Listener):
     cdef public str client_known_by
     cdef public bint is_named
     cdef public tuple keys
+    cdef public int file_index
+    cdef public long long closed_order_ns

@@ -1,6 +1,7 @@
 """Wires the stages; the only file that knows their order.
 
-packets → segments → streams → (detection) → frames and state → rows → Arrow batches.
+packets → segments → streams → (detection) → frames and state → rows → Arrow batches. Packets come
+from capture files (``Dissection``) or, sorted by flow, from another process (``FlowDissection``).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from dissectors.capture import CaptureError, open_packets
+from dissectors.capture.chunks import ChunkSource
 from dissectors.capture.decap import PacketView
 from dissectors.capture.paths import STDIN
 from dissectors.options import Options
@@ -72,6 +74,7 @@ class Dissection:
             while self.tracker.pump():
                 yield from self.sink.take_ready()
             self.tracker.finish()
+            self.tracker.view.finish()
             self.sink.flush()
             yield from self.sink.take_ready()
         finally:
@@ -94,3 +97,39 @@ class Dissection:
     def _why_nothing(self) -> str:
         first, *others = self._troubles
         return f"{first} (and {len(others)} more that cannot be read)" if others else first
+
+
+class FlowDissection:
+    """The same for packets that come in chunks (``capture/chunks.py``), flow after flow.
+
+    A flow's chunks are pushed in order of their first packets, then it is ended. Whatever flows
+    are pushed in one process or in many, their rows are those of ``Dissection``: its state is
+    per flow, but for the limit of flows that are open at once."""
+
+    def __init__(self, options: Options, tls_keys: KeyLog | None = None) -> None:
+        self.sink = Sink(has_payloads=options.has_payloads)
+        self.source = ChunkSource()
+        view = PacketView(self.sink.problem)
+        self.tracker = Tracker(self.source, view, self.sink, options, tls_keys)
+
+    def push(self, capture: str, numbers: bytes, octets: bytes) -> None:
+        self.source.push(capture, numbers, octets)
+        self._pump()
+
+    def end_flow(self) -> None:
+        """No more packets of this flow: its last connection gets its row."""
+        self.source.release()
+        self._pump()
+        self.tracker.finish()
+
+    def take_ready(self) -> list[tuple[str, pa.RecordBatch]]:
+        return self.sink.take_ready()
+
+    def finish(self) -> list[tuple[str, pa.RecordBatch]]:
+        """After the last flow: the rows that are left."""
+        self.sink.flush()
+        return self.sink.take_ready()
+
+    def _pump(self) -> None:
+        while self.tracker.pump():
+            pass

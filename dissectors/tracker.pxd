@@ -20,8 +20,10 @@ cdef class Tracker:
     cdef public long long tcp_count
     cdef public long long foreign_count
     cdef public long long bad_packet_count
+    cdef public object bad_capture
     cdef public long long packet_count
     cdef public long long unreadable_count
 
     cpdef int pump(self) except -1
+    cpdef int _sweep(self, long long order_ns) except -1
     cpdef int segment(self, long long ts_ns, long long packet_no) except -1

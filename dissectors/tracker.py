@@ -47,7 +47,7 @@ class Tracker:
         # address key → flow, once per direction; the raw side is 0 for the key that came first
         self.sides_0: dict = {}
         self.sides_1: dict = {}
-        # (time of the end, flow): flows that closed and linger
+        # flows that closed and linger, in order of their ends
         self.closing = deque()
         self.recent = Recent()
         self.since_audit = 0
@@ -55,6 +55,7 @@ class Tracker:
         self.tcp_count = 0
         self.foreign_count = 0
         self.bad_packet_count = 0
+        self.bad_capture = None
         self.packet_count = 0
         self.unreadable_count = 0
 
@@ -70,6 +71,8 @@ class Tracker:
             if source.file_index != self.file_index:
                 self.file_index = source.file_index
                 self.sink.set_capture(source.capture)
+                self.recent.file_index = source.file_index
+                view.fragments.capture = source.capture
             self.packet_count += 1
             found = view.locate(
                 source.buf,
@@ -93,11 +96,12 @@ class Tracker:
         flow: Flow
         talk: Conversation
         side: cython.int = 0
+        order_ns: cython.longlong = self.source.order_ns
         flow = self.sides_0.get(view.key)
         if flow is None:
             side = 1
             flow = self.sides_1.get(view.key)
-        if flow is not None and self._is_over(flow, side, ts_ns):
+        if flow is not None and self._is_over(flow, side, order_ns):
             self._end(flow, "reused")
             flow = None
         if flow is None:
@@ -105,6 +109,7 @@ class Tracker:
                 return 0
             side = 0
             flow = self._begin(ts_ns, packet_no)
+        flow.file_index = self.file_index
         talk = flow.conversation
         was_open: cython.bint = talk.closed_ts_ns < 0
         if flow.mode == IGNORED:
@@ -127,9 +132,10 @@ class Tracker:
             if self.since_audit > AUDIT_BYTES:
                 self._audit(ts_ns, packet_no)
         if was_open and talk.closed_ts_ns >= 0:
-            self.closing.append((ts_ns, flow))
-        if self.closing and ts_ns - self.closing[0][0] > LINGER_NS:
-            self._sweep(ts_ns)
+            flow.closed_order_ns = order_ns
+            self.closing.append(flow)
+        if self.closing:
+            self._sweep(order_ns)
         return 0
 
     def finish(self) -> None:
@@ -138,16 +144,23 @@ class Tracker:
             self._end(flow, "open")
         if self.bad_packet_count > MAX_BAD_PACKET_ROWS:
             more = self.bad_packet_count - MAX_BAD_PACKET_ROWS
-            self.sink.problem("capture.bad_packet", f"{more} more packets with broken headers")
+            self.sink.problem(
+                "capture.bad_packet",
+                f"{more} more packets with broken headers",
+                capture=self.bad_capture,
+            )
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _is_over(self, flow: Flow, side, ts_ns) -> bool:
-        """Whether this packet belongs to a new connection on the same addresses."""
+    def _is_over(self, flow: Flow, side, order_ns) -> bool:
+        """Whether this packet belongs to a new connection on the same addresses.
+
+        The timeline's order never falls, so that this says the same whether or not packets of
+        other connections have swept the flow away before."""
         view: PacketView = self.view
         talk: Conversation = flow.conversation
         half: HalfStream = talk.half_1 if side else talk.half_0
-        if talk.closed_ts_ns >= 0 and ts_ns - talk.closed_ts_ns > LINGER_NS:
+        if flow.closed_order_ns >= 0 and order_ns - flow.closed_order_ns > LINGER_NS:
             return True
         if not view.flags & SYN:
             return False
@@ -176,12 +189,17 @@ class Tracker:
         self.tcp_count += 1
         return flow
 
-    def _sweep(self, ts_ns) -> None:
+    def _sweep(self, order_ns: cython.longlong) -> cython.int:
         """End the flows that closed long enough ago."""
-        while self.closing and ts_ns - self.closing[0][0] > LINGER_NS:
-            _, flow = self.closing.popleft()
+        flow: Flow
+        while self.closing:
+            flow = self.closing[0]
+            if order_ns - flow.closed_order_ns <= LINGER_NS:
+                break
+            self.closing.popleft()
             if self.sides_0.get(flow.keys[0]) is flow:
                 self._end(flow, "open")
+        return 0
 
     def _evict(self, ts_ns, packet_no) -> None:
         """Make room: connections without AMQP first, then the idlest."""
@@ -214,12 +232,16 @@ class Tracker:
         del self.sides_0[flow.keys[0]]
         del self.sides_1[flow.keys[1]]
         has_fin = talk.half_0.fin_offset >= 0 or talk.half_1.fin_offset >= 0
+        # What is only known now still belongs to the file of the flow's last packet.
+        self.sink.set_capture(self.source.paths[flow.file_index])
         flow.finish("fin" if has_fin else "rst" if talk.reset_count else how)
+        self.sink.set_capture(self.source.paths[self.file_index])
         if flow.conn is None:
             self.foreign_count += 1
 
     def _bad_packet(self) -> None:
         self.bad_packet_count += 1
+        self.bad_capture = self.source.capture
         if self.bad_packet_count <= MAX_BAD_PACKET_ROWS:
             source: PacketSource = self.source
             self.sink.problem(

@@ -23,6 +23,7 @@ MAX_REPORTS = 100
 @dataclass(slots=True)
 class _Datagram:
     first_ts_ns: int
+    capture: str | None
     # offset → (size on the wire, captured bytes)
     parts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     wire_bytes: int = 0
@@ -38,6 +39,8 @@ class FragmentTable:
         self.report = report
         self.waiting_bytes = 0
         self.lost_count = 0
+        # The file that fragments come from just now.
+        self.capture: str | None = None
         self._datagrams: dict[Hashable, _Datagram] = {}
 
     def add(
@@ -54,7 +57,7 @@ class FragmentTable:
         self._drop_old(ts_ns)
         datagram = self._datagrams.get(key)
         if datagram is None:
-            datagram = self._datagrams[key] = _Datagram(ts_ns)
+            datagram = self._datagrams[key] = _Datagram(ts_ns, self.capture)
         if offset not in datagram.parts:
             datagram.parts[offset] = (wire_size, data)
             datagram.wire_bytes += wire_size
@@ -78,7 +81,11 @@ class FragmentTable:
             self._lose(key, "capture.fragment_lost")
         if self.lost_count > MAX_REPORTS:
             extra = self.lost_count - MAX_REPORTS
-            self.report("capture.fragment_lost", f"{extra} more datagrams miss fragments")
+            self.report(
+                "capture.fragment_lost",
+                f"{extra} more datagrams miss fragments",
+                capture=self.capture,
+            )
         self.lost_count = 0
 
     def _drop_old(self, ts_ns: int) -> None:
@@ -103,6 +110,8 @@ class FragmentTable:
             self.report(
                 code,
                 f"{datagram.wire_bytes} of {total} bytes seen",
+                capture=datagram.capture,
+                ts_ns=datagram.first_ts_ns,
                 bytes_affected=datagram.waiting_bytes,
             )
 

@@ -8,6 +8,7 @@ cdef class PacketSource:
     cdef public int file_index
     cdef public str capture
     cdef public long long ts_ns
+    cdef public long long order_ns
     cdef public long long packet_no
     cdef public bytes buf
     cdef public Py_ssize_t start

@@ -17,7 +17,10 @@ from dissectors.capture.reader import MAX_TS_NS, Reader
 
 
 class PacketSource:
-    """``advance`` moves to the next packet; the attributes then describe it."""
+    """``advance`` moves to the next packet; the attributes then describe it.
+
+    ``order_ns`` is the packet's place on the timeline: its time, or the highest time before it in
+    its file. Packets come sorted by (order_ns, path, packet_no)."""
 
     def __init__(self, paths, report) -> None:
         self.report = report
@@ -27,6 +30,7 @@ class PacketSource:
         self.file_index = -1
         self.capture = None
         self.ts_ns = 0
+        self.order_ns = 0
         self.packet_no = 0
         self.buf = b""
         self.start = 0
@@ -71,6 +75,7 @@ class PacketSource:
                 self.current = reader = None
                 continue
             self.ts_ns = reader.ts_ns
+            self.order_ns = reader.order_ns
             self.packet_no = reader.packet_no
             self.buf = reader.buf
             self.start = reader.start

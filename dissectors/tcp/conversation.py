@@ -126,7 +126,7 @@ class Conversation:
                 self._sample(half, offset + (end - start), ts_ns)
                 half.advance(end - start)
                 half.seen_end = half.delivered
-                self.recent.keep(half, offset, buf, start, end)
+                self.recent.keep(half, packet_no, offset, buf, start, end)
                 self.listener.feed(side, buf, start, end, ts_ns, packet_no, offset)
             else:
                 self._disorder(
@@ -248,7 +248,7 @@ class Conversation:
             known = half.delivered - offset
             if offset < 0:
                 self.listener.oddity("tcp.before_start", side, min(known, length), ts_ns, packet_no)
-            differing = self.recent.conflict(half, offset, buf, start, end)
+            differing = self.recent.conflict(half, packet_no, offset, buf, start, end)
             if differing:
                 self.listener.oddity("tcp.overlap_conflict", side, differing, ts_ns, packet_no)
             self._note_retransmit(half, min(known, length))
@@ -310,7 +310,7 @@ class Conversation:
         if start < len(octets):
             begin = half.delivered
             half.advance(len(octets) - start)
-            self.recent.keep(half, begin, octets, start, len(octets))
+            self.recent.keep(half, packet_no, begin, octets, start, len(octets))
             self.listener.feed(side, octets, start, len(octets), ts_ns, packet_no, begin)
         cut = offset + len(octets) + missing - half.delivered
         if missing and cut > 0:
