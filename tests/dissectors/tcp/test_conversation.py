@@ -56,6 +56,13 @@ CASES = [
     ("overlap ahead", [(0, 1, b"a"), (0, 3, b"cd"), (0, 2, b"bcde")], b"abcde", []),
     ("conflict: first copy wins", [(0, 1, b"a"), (0, 3, b"cd"), (0, 3, b"XX"), (0, 2, b"b")],
      b"abcd", ["tcp.overlap_conflict"]),
+    ("conflict with what was handed on", [(0, 1, b"abc"), (0, 2, b"XX"), (0, 4, b"d")],
+     b"abcd", ["tcp.overlap_conflict"]),
+    ("conflict in a part", [(0, 1, b"abc"), (0, 2, b"bXde")], b"abcde", ["tcp.overlap_conflict"]),
+    ("data after the end", [(0, 1, b"abc", 0, FIN), (0, 4, b"late")], b"abc", ["tcp.after_end"]),
+    ("a FIN too far away is not believed", [(0, 1, b"abc"), (0, 0x70000000, b"", 0, FIN),
+                                            (0, 4, b"d")], b"abcd", []),
+    ("before the first byte", [(0, 100, b"abc"), (0, 50, b"old")], b"abc", ["tcp.before_start"]),
     ("lost", [(0, 1, b"abc"), (0, 8, b"hij")], b"abc????hij", ["tcp.gap"]),
     ("wrap", [(0, 0xFFFFFFFE, b"ab"), (0, 0, b"cd"), (0, 2, b"ef")], b"abcdef", []),
     ("wrap, swapped", [(0, 0xFFFFFFFD, b"a"), (0, 1, b"ef"), (0, 0xFFFFFFFE, b"bcd")],
@@ -150,6 +157,34 @@ def test_any_shuffle_without_loss_gives_the_same_stream(seed):
     assert "tcp.gap" not in heard.oddities
 
 
-def test_only_the_late_segment_is_out_of_order():
-    _, conversation = talk((0, 1, b"a"), (0, 4, b"d"), (0, 5, b"e"), (0, 2, b"bc"))
-    assert conversation.half_0.out_of_order_count == 1
+LATE = [(0, 1, b"a"), (0, 4, b"d"), (0, 5, b"e"), (0, 2, b"bc")]
+HEALTH = [
+    ("overtaken", LATE, 1000, (1, 0, 0)),
+    ("sent again", LATE, 5_000_000, (0, 1, 2)),
+    ("repeated", [(0, 1, b"ab"), (0, 1, b"ab"), (0, 3, b"c"), (0, 1, b"abc")], 1000, (0, 2, 5)),
+    ("repeated while it waits", [*LATE[:2], LATE[1], LATE[3]], 1000, (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(("segments", "step_ns", "health"), [c[1:] for c in HEALTH],
+                         ids=[c[0] for c in HEALTH])  # fmt: skip
+def test_what_came_late_and_what_came_twice(segments, step_ns, health):
+    half = talk(*segments, step_ns=step_ns)[1].half_0
+    counted = (half.out_of_order_count, half.retransmit_count, half.retransmit_bytes)
+    assert counted == health
+
+
+def test_a_clock_set_back_makes_no_round_trip():
+    conversation = Conversation(Heard(), 0, 1)
+    conversation.segment(0, b"abc", 0, 3, 0, 2, 51, ACK, 10, 9_000, 1)
+    conversation.segment(1, b"", 0, 0, 0, 51, 5, ACK, 10, 1_000, 2)
+    assert conversation.rtt_count == 0
+
+
+def test_relief_hands_on_what_waits():
+    heard, conversation = talk((0, 1, b"a"), (0, 4, b"d"), close=False)
+    assert heard.stream(0) == b"a"
+    conversation.relieve(10, 10)
+    assert heard.stream(0) == b"a??d"
+    assert heard.oddities == ["tcp.buffer_limit", "tcp.gap"]
+    assert conversation.half_0.waiting_bytes == 0
