@@ -69,6 +69,48 @@ FRAME = _codes(
     ("frame.bug", "error", "the decoder failed on this frame; please report", "frame kept undecoded"),
 )
 
+FRAME09 = _codes(
+    ("frame09.bad_end_octet", "error", "a frame does not end with 0xCE", "named, not applied"),
+    ("frame09.oversized", "warning", "a frame is larger than the frame-max agreed", "kept"),
+    ("frame09.unknown_type", "error", "a frame type that the dialect does not have", "not decoded"),
+    ("frame09.bad_heartbeat", "warning", "a heartbeat with a channel or a payload", "ignored"),
+    ("frame09.bad_trace", "warning", "a trace frame on a channel", "kept"),
+    ("frame09.short_request", "error", "a request frame without its numbers", "not decoded"),
+    ("frame09.short_response", "error", "a response frame without its numbers", "not decoded"),
+    ("method09.unknown", "error", "class and method that the dialect does not have", "not decoded"),
+    ("method09.short", "error", "a method ends inside its arguments", "not applied"),
+    ("method09.long", "warning", "octets behind a method's arguments", "ignored"),
+    ("method09.channel", "error", "a method on a channel where it cannot be", "not applied"),
+    ("type09.field_table", "warning", "a field table that no type system reads", "kept as octets"),
+)
+
+CONTENT09 = _codes(
+    ("content09.bad_header", "error", "a content header without its fixed part", "not applied"),
+    ("content09.bad_properties", "error", "properties end before they should", "kept what was read"),
+    ("content09.unknown_properties", "warning", "property flags of no known property", "kept"),
+    ("content09.channel_zero", "error", "content on channel 0", "not applied"),
+    ("content09.wrong_class", "warning", "a header of another class than its method", "kept"),
+    ("content09.weight", "warning", "a weight where there are no child contents", "ignored"),
+    ("content09.wrong_weight", "error", "fewer child contents than the weight says", "went on"),
+    ("content09.unexpected_header", "error", "a content header out of order", "ignored"),
+    ("content09.unexpected_body", "error", "a body out of order", "ignored"),
+    ("content09.body_too_long", "error", "more body than the header says", "kept, not complete"),
+    ("content09.incomplete", "error", "a content ends before its body does", "kept, not complete"),
+)
+
+STATE09 = _codes(
+    ("state09.channel_not_open", "warning", "a frame on a channel that was not opened", "inferred"),
+    ("state09.channel_reopened", "error", "an open channel is opened again", "old one ended"),
+    ("state09.tag_reused", "error", "a delivery tag that is still unsettled", "old one unsettled"),
+    ("state09.unknown_tag", "warning", "an acknowledgement of what was not seen", "noted"),
+    ("state09.unknown_confirm", "warning", "a confirm of what was not seen", "noted"),
+    ("state09.not_staged", "warning", "a file is sent that was not staged", "noted"),
+    ("state09.unknown_reference", "warning", "a body by a reference that is not open", "no body"),
+    ("limit09.unsettled", "warning", "too many unsettled messages", "oldest written as they are"),
+    ("limit09.transaction", "warning", "too much in one transaction", "oldest written as it is"),
+    ("limit09.references", "warning", "too many open references", "oldest closed"),
+)
+
 FRAME10 = _codes(
     ("frame10.unknown_performative", "error", "a frame body that no frame has", "kept as JSON"),
     ("frame10.trailing_octets", "warning", "octets behind a performative", "ignored"),
@@ -126,5 +168,5 @@ WEBSOCKET = _codes(
 )
 
 PROBLEM_CODES: dict[str, ProblemCode] = {
-    p.code: p for p in (*CAPTURE, *TCP, *DETECT, *FRAME, *TLS, *WEBSOCKET, *FRAME10, *TYPE10, *MESSAGE10, *STATE10)
+    p.code: p for p in (*CAPTURE, *TCP, *DETECT, *FRAME, *TLS, *WEBSOCKET, *FRAME09, *CONTENT09, *STATE09, *FRAME10, *TYPE10, *MESSAGE10, *STATE10)
 }

@@ -1,13 +1,7 @@
 from dissectors.amqp09.properties cimport Properties
-from dissectors.amqp09.transfers cimport (
-    DELIVER, NONE, PUBLISH, RETURN, Link, Transfer, emit_transfer,
-)
+from dissectors.amqp09.transfers cimport Link, Transfer, emit_transfer
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
-
-cdef long long ACCEPTED
-cdef long long REJECTED
-cdef long long RELEASED
 
 cdef class Channel:
     cdef public Connection conn
@@ -34,6 +28,9 @@ cdef class Channel:
     cdef public dict getters
     cdef public list links
     cdef public dict pending
+    cdef public dict held
+    cdef public dict staged
+    cdef public dict references
     cdef public long long shared_prefetch
     cdef public long long consumer_prefetch
     cdef public long long prefetch_size
@@ -57,6 +54,7 @@ cdef class Channel:
     cpdef Transfer body(
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t end, StreamDecoder dec)
     cpdef int assembled(self, int side, Transfer t, StreamDecoder dec) except -1
+    cpdef int presettle(self, Transfer t) except -1
     cpdef int cut_short(self, int side, StreamDecoder dec) except -1
     cpdef int lose(self, int side) except -1
     cpdef Transfer settle(

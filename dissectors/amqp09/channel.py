@@ -8,17 +8,10 @@ from collections import deque
 
 import cython
 
+from dissectors.amqp09 import codes
 from dissectors.amqp09.memory import Confirm, UnplacedConfirms
 from dissectors.amqp09.properties import Properties
-from dissectors.amqp09.transfers import (
-    DELIVER,
-    NONE,
-    PUBLISH,
-    RETURN,
-    Link,
-    Transfer,
-    emit_transfer,
-)
+from dissectors.amqp09.transfers import Link, Transfer, emit_transfer
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.core.words import word
@@ -27,23 +20,24 @@ from dissectors.core.words import word
 MAX_MANDATORY = 1024
 # Messages of one channel that wait for their settlement.
 MAX_UNSETTLED = 1 << 20
+# Messages of one channel that are staged, or wait for an answer without tag.
+MAX_HELD = 1 << 16
 # Publishes and acks of one transaction that wait for its end.
 MAX_IN_TRANSACTION = 1 << 18
 
-ACCEPTED = cython.declare(cython.longlong, word("accepted"))
-REJECTED = cython.declare(cython.longlong, word("rejected"))
-RELEASED = cython.declare(cython.longlong, word("released"))
+MAX_UINT64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
+
+NONE = cython.declare(cython.longlong, codes.NONE)
+PUBLISH = cython.declare(cython.longlong, codes.PUBLISH)
+DELIVER = cython.declare(cython.longlong, codes.DELIVER)
+RETURN = cython.declare(cython.longlong, codes.RETURN)
+ACCEPTED = cython.declare(cython.longlong, codes.ACCEPTED)
+RELEASED = cython.declare(cython.longlong, codes.RELEASED)
 SENDER = cython.declare(cython.longlong, word("sender"))
 RECEIVER = cython.declare(cython.longlong, word("receiver"))
 SINGLE = cython.declare(cython.longlong, word("single"))
 RANGE = cython.declare(cython.longlong, word("range"))
 PRESETTLED = cython.declare(cython.longlong, word("presettled"))
-RETURN_OF = word("return-of")
-REDELIVERY_OF = word("redelivery-of")
-CHILD_OF = word("child-of")
-OPEN = word("open")
-COMMITTED = word("committed")
-ROLLED_BACK = word("rolled-back")
 
 
 class Transaction:
@@ -51,11 +45,8 @@ class Transaction:
 
     def __init__(self, transaction_id: str) -> None:
         self.transaction_id = transaction_id
-        self.publishes: list = []
-        self.acks: list = []
-
-    def is_full(self) -> bool:
-        return len(self.publishes) + len(self.acks) >= MAX_IN_TRANSACTION
+        # (channel, transfer), publishes and acknowledgements alike
+        self.work: list = []
 
 
 class Channel:
@@ -87,6 +78,10 @@ class Channel:
         self.getters: dict = {}
         self.links: list = []
         self.pending: dict = {}
+        # Transfers that wait for something else than a tag: a file's publish, a message's answer.
+        self.held: dict = {}
+        self.staged: dict = {}
+        self.references: dict = {}
         self.shared_prefetch = 0
         self.consumer_prefetch = 0
         self.prefetch_size = 0
@@ -99,7 +94,7 @@ class Channel:
     # -- messages begin -------------------------------------------------------------------
 
     def begin(
-        self, side: cython.int, kind: cython.longlong, link: Link, dec: StreamDecoder
+        self, side: cython.int, kind: cython.longlong, link: Link | None, dec: StreamDecoder
     ) -> Transfer:
         """A method that carries content was sent: its header and bodies are to follow."""
         t: Transfer
@@ -166,7 +161,7 @@ class Channel:
 
     def deliver(
         self, side: cython.int, tag: cython.ulonglong, is_redelivered: cython.bint,
-        consumer_tag: str, exchange: str, routing_key: str, dec: StreamDecoder,
+        consumer_tag: str, exchange: str, routing_key: str | None, dec: StreamDecoder,
     ) -> Transfer:
         t: Transfer
         link: Link = self.consumers.get(consumer_tag)
@@ -214,7 +209,7 @@ class Channel:
     # -- content --------------------------------------------------------------------------
 
     def header(
-        self, side: cython.int, properties: Properties, body_size: cython.ulonglong,
+        self, side: cython.int, properties: Properties | None, body_size: cython.ulonglong,
         weight: cython.longlong, dec: StreamDecoder,
     ) -> Transfer:
         """A content header; the transfer that it belongs to, or None (said in problems)."""
@@ -264,7 +259,7 @@ class Channel:
         child.queue = parent.queue
         child.parent = parent
         child.related_id = parent.transfer_id
-        child.relation = CHILD_OF
+        child.relation = codes.CHILD_OF
         if side:
             self.current_1 = child
         else:
@@ -324,17 +319,53 @@ class Channel:
             found = self.state.requeued.find(t)
             if found is not None:
                 t.related_id = found
-                t.relation = REDELIVERY_OF
+                t.relation = codes.REDELIVERY_OF
         if t.is_presettled:
-            t.outcome = ACCEPTED
-            t.outcome_ts = t.settled_ts = t.last_ts
-            t.settled_packet = t.last_packet
-            t.settled_by = SENDER
-            t.settle_kind = PRESETTLED
-            t.is_settled = True
+            self.presettle(t)
         if t.is_settled or not t.is_held:
             emit_transfer(self.conn, t)
         return 0
+
+    def presettle(self, t: Transfer) -> cython.int:
+        """The receiver takes it as settled: a no-ack consumer's or getter's."""
+        t.is_presettled = True
+        t.outcome = ACCEPTED
+        t.outcome_ts = t.settled_ts = t.last_ts
+        t.settled_packet = t.last_packet
+        t.settled_by = SENDER
+        t.settle_kind = PRESETTLED
+        t.is_settled = True
+        return 0
+
+    def set_current(self, side, t: Transfer | None) -> None:
+        """The content in progress on a side."""
+        if side:
+            self.current_1 = t
+        else:
+            self.current_0 = t
+
+    def hold(self, t: Transfer) -> None:
+        """Keep a transfer that no tag names until `answer`, `release` or the channel's end."""
+        t.is_held = True
+        self.held[t.transfer_id] = t
+        if len(self.held) > MAX_HELD:
+            self.release(next(iter(self.held.values())))
+
+    def release(self, t: Transfer) -> None:
+        """It waits no longer."""
+        self.held.pop(t.transfer_id, None)
+        t.is_held = False
+        if t.is_assembled:
+            emit_transfer(self.conn, t)
+
+    def answer(self, t: Transfer, outcome, is_batch, dec: StreamDecoder) -> None:
+        """An answer to a transfer of 0-9's message class."""
+        self.held.pop(t.transfer_id, None)
+        if t.is_emitted:
+            return
+        self._finish(
+            t, outcome, RECEIVER, RANGE if is_batch else SINGLE, dec.ts_ns, dec.packet_no, dec.ts_ns
+        )
 
     def cut_short(self, side: cython.int, dec: StreamDecoder) -> cython.int:
         """The content in progress ends before its time."""
@@ -368,9 +399,9 @@ class Channel:
             self.is_lost_1 = True
         else:
             self.is_lost_0 = True
-            if self.is_confirming and self.unplaced is None and side == self.state.client_side:
-                # Publishes may be among the missing: from here on their numbers are a guess.
-                self.unplaced = UnplacedConfirms(self.publish_no)
+        if self.is_confirming and self.unplaced is None and side == self.state.client_side:
+            # Publishes may be among the missing: from here on their numbers are a guess.
+            self.unplaced = UnplacedConfirms(self.publish_no)
         return 0
 
     def _tie_return(self, t: Transfer) -> None:
@@ -381,7 +412,8 @@ class Channel:
                 digest is None or publish.final_digest() == digest
             ):
                 t.related_id = publish.transfer_id
-                t.relation = RETURN_OF
+                t.relation = codes.RETURN_OF
+                t.link = publish.link
                 self.mandatory.remove(publish)
                 self._let_go(publish)
                 return
@@ -514,7 +546,7 @@ class Channel:
         """Take out all with a tag up to this one; walk whichever is shorter, tags or dict."""
         n: cython.ulonglong
         taken: list = []
-        if tag >= low and tag - low <= 2 * cython.cast(cython.ulonglong, len(waiting)) + 64:
+        if low <= tag < MAX_UINT64 and tag - low <= 2 * cython.cast(cython.ulonglong, len(waiting)) + 64:
             for n in range(low, tag + 1):
                 t = waiting.pop(n, None)
                 if t is not None:
@@ -565,28 +597,32 @@ class Channel:
             emit_transfer(self.conn, t)
         return 0
 
-    def finish_transaction(self, transaction, is_committed, dec: StreamDecoder) -> None:
-        """tx.commit-ok or rollback-ok: acks take effect, or were never there."""
-        t: Transfer
-        for t in transaction.acks:
-            t.transaction_outcome = COMMITTED if is_committed else ROLLED_BACK
-            if is_committed:
-                self._finish(
-                    t, t.outcome, RECEIVER, t.settle_kind, dec.ts_ns, dec.packet_no, t.outcome_ts
-                )
-            else:
-                t.is_pending = False
-                t.outcome = NONE
-                t.settle_kind = NONE
-                t.transaction_id = None
-                self.deliveries[t.tag] = t
-                self.deliveries_low = min(self.deliveries_low, t.tag)
-                self.deliveries_top = max(self.deliveries_top, t.tag)
-        for t in transaction.publishes:
-            t.transaction_outcome = COMMITTED if is_committed else ROLLED_BACK
+    def decide(self, t: Transfer, is_committed, is_open, dec: StreamDecoder) -> None:
+        """A transaction's end for one of its publishes or acks; `is_open`: the channel is."""
+        t.transaction_outcome = codes.COMMITTED if is_committed else codes.ROLLED_BACK
+        if not t.is_pending:
             t.is_held = False
             if t.is_assembled:
                 emit_transfer(self.conn, t)
+        elif is_committed:
+            self._finish(
+                t, t.outcome, RECEIVER, t.settle_kind, dec.ts_ns, dec.packet_no, t.outcome_ts
+            )
+        else:
+            self.undo_ack(t)
+            if is_open:
+                self.deliveries[t.tag] = t
+                self.deliveries_low = min(self.deliveries_low, t.tag)
+                self.deliveries_top = max(self.deliveries_top, t.tag)
+            else:
+                emit_transfer(self.conn, t)
+
+    def undo_ack(self, t: Transfer) -> None:
+        """An ack that was rolled back, or never committed, had no effect."""
+        t.is_pending = False
+        t.outcome = NONE
+        t.settle_kind = NONE
+        t.transaction_id = None
 
     def recover(self, dec: StreamDecoder) -> cython.longlong:
         """basic.recover: all that is unsettled goes back to be delivered again."""
@@ -623,20 +659,16 @@ class Channel:
                 t = t.parent
         self.current_0 = self.current_1 = None
         self.place_confirms(dec)
-        if self.transaction is not None:
-            for t in self.transaction.acks:
-                # Never committed: the acknowledgement had no effect.
-                t.outcome = NONE
-                t.transaction_outcome = OPEN
-                emit_transfer(self.conn, t)
-            for t in self.transaction.publishes:
-                t.transaction_outcome = OPEN
-                emit_transfer(self.conn, t)
+        for t in self.held.values():
+            t.is_assembled = True
+            emit_transfer(self.conn, t)
+        self.held = {}
         for t in self.deliveries.values():
             self.state.requeued.remember(t)
             emit_transfer(self.conn, t)
         for t in self.unconfirmed.values():
-            t.link.unsettled_count += 1
+            if t.link is not None:
+                t.link.unsettled_count += 1
             emit_transfer(self.conn, t)
         for t in self.mandatory:
             emit_transfer(self.conn, t)

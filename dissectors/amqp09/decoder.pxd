@@ -1,4 +1,4 @@
-from dissectors.amqp09.channel cimport ACCEPTED, REJECTED, RELEASED, Channel
+from dissectors.amqp09.channel cimport Channel
 from dissectors.amqp09.properties cimport Properties, PropertyMemory
 from dissectors.amqp09.transfers cimport Transfer
 from dissectors.amqp09.wire cimport be16, be32, be64

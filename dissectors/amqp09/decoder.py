@@ -7,7 +7,8 @@ reject) are read here, compiled; all others, and any of these that is not as it 
 
 import cython
 
-from dissectors.amqp09.channel import ACCEPTED, REJECTED, RELEASED, Channel
+from dissectors.amqp09 import codes
+from dissectors.amqp09.channel import Channel
 from dissectors.amqp09.properties import Properties, PropertyMemory
 from dissectors.amqp09.rare import RareFrames
 from dissectors.amqp09.resync import find_next_frame
@@ -34,6 +35,7 @@ BODY = cython.declare(cython.int, 3)
 OOB_FIRST = cython.declare(cython.int, 4)
 OOB_LAST = cython.declare(cython.int, 6)
 
+BASIC = cython.declare(cython.int, 60)
 K_PUBLISH = cython.declare(cython.longlong, 60 << 16 | 40)
 K_DELIVER = cython.declare(cython.longlong, 60 << 16 | 60)
 K_GET_OK = cython.declare(cython.longlong, 60 << 16 | 71)
@@ -56,6 +58,9 @@ F_OUTCOME = cython.declare(cython.int, FRAMES.index("outcome"))
 F_BODY = cython.declare(cython.int, FRAMES.index("body_bytes"))
 F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
 
+ACCEPTED = cython.declare(cython.longlong, codes.ACCEPTED)
+REJECTED = cython.declare(cython.longlong, codes.REJECTED)
+RELEASED = cython.declare(cython.longlong, codes.RELEASED)
 W_OK = cython.declare(cython.longlong, word("ok"))
 W_MALFORMED = cython.declare(cython.longlong, word("malformed"))
 W_METHOD = cython.declare(cython.longlong, word("method"))
@@ -311,7 +316,7 @@ class Decoder09(StreamDecoder):
         if key != K_ACK:
             name = N_NACK if key == K_NACK else N_REJECT
             is_multiple = is_multiple and key == K_NACK
-            is_requeue = bits & (2 if key == K_NACK else 1)
+            is_requeue = (bits & (2 if key == K_NACK else 1)) != 0
             outcome = RELEASED if is_requeue and side == self.rare.client_side else REJECTED
         if side == self.rare.client_side:
             t = channel.settle(side, tag, is_multiple, outcome, self)
@@ -337,7 +342,7 @@ class Decoder09(StreamDecoder):
         properties: Properties
         body_size: cython.ulonglong
         weight: cython.longlong
-        if last - at < 14 or be16(buf, at) != 60:
+        if last - at < 14 or be16(buf, at) != BASIC:
             return 0
         weight = be16(buf, at + 2)
         if weight:
@@ -350,6 +355,9 @@ class Decoder09(StreamDecoder):
             return 0
         body_size = be64(buf, at + 4)
         channel = self.channel(number, side)
+        t = channel.current_1 if side else channel.current_0
+        if t is not None and t.class_id != BASIC:
+            return 0
         t = channel.header(side, properties, body_size, 0, self)
         base = self.row(side, size, number, W_HEADER, W_HEADER)
         self.say_transfer(base, channel, t)

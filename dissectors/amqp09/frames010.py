@@ -39,6 +39,7 @@ class Frame010:
     segment_type: int
     track: int
     channel: int
+    reserved: int
     start: int
     end: int
 
@@ -51,29 +52,36 @@ class Frame010:
         """Whether it can be a frame at all: its version, type and size are possible ones."""
         return (
             not self.flags & VERSION_MASK
+            and not self.reserved
             and self.segment_type in v0_10.SEGMENT_TYPES
             and self.end >= self.payload_start
         )
 
 
-def cut_frame010(buffer: Buffer, start: int, end: int) -> Frame010 | None:
-    """The frame at `start`, or None while it is not all there. Check `is_sane` before use."""
+def read_head010(buffer: Buffer, start: int, end: int) -> Frame010 | None:
+    """The frame whose header is at `start`, whether or not all of it is there."""
     if start + HEADER_SIZE > end:
         return None
-    flags, segment_type, size, _, track, channel, _ = _HEADER.unpack_from(buffer, start)
-    if start + size > end:
-        return None
-    return Frame010(flags, segment_type, track & TRACK_MASK, channel, start, start + size)
+    flags, segment_type, size, reserved, track, channel, rest = _HEADER.unpack_from(buffer, start)
+    return Frame010(
+        flags, segment_type, track & TRACK_MASK, channel, reserved | rest, start, start + size
+    )
 
 
-def name_frame010(frame: Frame010, buffer: Buffer) -> str:
-    """`connection.open`, `message.transfer`, `header`, `body`, or class.code when unknown."""
+def cut_frame010(buffer: Buffer, start: int, end: int) -> Frame010 | None:
+    """The frame at `start`, or None while it is not all there. Check `is_sane` before use."""
+    frame = read_head010(buffer, start, end)
+    return None if frame is None or frame.end > end else frame
+
+
+def name_frame010(frame: Frame010, buffer: Buffer) -> str | None:
+    """`connection.open`, `message.transfer`, `header`, `body`; None when 0-10 has no such code."""
     if frame.segment_type not in (v0_10.CONTROL, v0_10.COMMAND):
-        return v0_10.SEGMENT_TYPES.get(frame.segment_type, f"segment-{frame.segment_type}")
+        return v0_10.SEGMENT_TYPES[frame.segment_type]
     if not frame.flags & FIRST_FRAME or frame.end - frame.payload_start < 2:
         return v0_10.SEGMENT_TYPES[frame.segment_type]
     class_code, code = buffer[frame.payload_start], buffer[frame.payload_start + 1]
-    return _NAMES.get((frame.segment_type, class_code, code), f"{class_code}.{code}")
+    return _NAMES.get((frame.segment_type, class_code, code))
 
 
 def encode_frame010(

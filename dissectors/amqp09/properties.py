@@ -15,6 +15,7 @@ from dissectors.amqp09.jsonvalue import to_json
 # Property lists remembered per connection.
 MAX_REMEMBERED = 4096
 PERSISTENT = 2
+MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 
 # Properties with a column of their own in transfers; the rest goes into its `properties`.
 COLUMNS = {
@@ -49,11 +50,19 @@ class Properties:
 
 
 def make_properties(header: ContentHeader) -> Properties:
-    """Sort a decoded header's properties into columns and JSON."""
+    """A decoded header's properties."""
+    result = sort_properties(list(header.as_dict().items()))
+    result.error = header.error
+    result.has_unknown = header.unknown_flags or bool(header.trailing)
+    return result
+
+
+def sort_properties(items: list) -> Properties:
+    """Sort (name, value) pairs into columns and JSON."""
     result = Properties()
     shown = []
     rest = []
-    for name, value in header.as_dict().items():
+    for name, value in items:
         as_json = to_json(value)
         shown.append((name, as_json))
         if name in COLUMNS:
@@ -61,7 +70,9 @@ def make_properties(header: ContentHeader) -> Properties:
             _put_text(result, COLUMNS[name], text)
         elif name == "priority":
             result.priority = value
-        elif name == "expiration":
+        elif name == "ttl":
+            result.ttl_ms = min(value, MAX_INT64)
+        elif name == "expiration" and isinstance(value, str):
             if value.isascii() and value.isdigit() and len(value) < 18:
                 result.ttl_ms = int(value)
             else:
@@ -80,8 +91,6 @@ def make_properties(header: ContentHeader) -> Properties:
             result.systems = value.system
     result.json = _object(shown)
     result.rest_json = _object(rest)
-    result.error = header.error
-    result.has_unknown = header.unknown_flags or bool(header.trailing)
     return result
 
 

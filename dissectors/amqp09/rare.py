@@ -14,6 +14,7 @@ from . import frames
 from .channel import Channel
 from .dialects import PROTOCOL_HEADERS
 from .effects import Effect
+from .field_tables import FieldTable
 from .frames import FRAME_END, FRAME_TYPES, Frame, cut_frame
 from .handlers import HANDLERS
 from .jsonvalue import dumps
@@ -167,7 +168,8 @@ class RareFrames(ConnectionState):
         self._learn_client(side, decoded)
         effect = None
         channel = self._channel_for(side, frame, decoded)
-        if decoded.fields.error is None and (channel or frame.channel == 0):
+        is_connection = decoded.method.class_id == CONNECTION_CLASS and not frame.channel
+        if decoded.fields.error is None and (channel is not None or is_connection):
             if channel is not None:
                 if (channel.current_1 if side else channel.current_0) is not None:
                     channel.cut_short(side, self.dec)
@@ -220,10 +222,14 @@ class RareFrames(ConnectionState):
             )
             return MALFORMED
         for argument, value in decoded.fields.as_dict().items():
-            if hasattr(value, "error") and value.error:
+            if not isinstance(value, FieldTable):
+                continue
+            if value.error:
                 self.problem(
                     "type09.field_table", f"{name} {argument}: {value.error}", side, len(value.raw)
                 )
+            elif value.entries:
+                self.use_system(value.system)
         return OK
 
     def _learn_client(self, side: int, decoded: DecodedMethod) -> None:
@@ -253,6 +259,9 @@ class RareFrames(ConnectionState):
             return None
         if name == "channel.open":
             return self.open_channel(number, side)
+        if name == "channel.close-ok":
+            # Both sides may close at once: the second answer comes when the channel is gone.
+            return self.dec.channels.get(number)
         return self.dec.channel(number, side)
 
     # -- content --------------------------------------------------------------------------
@@ -303,11 +312,10 @@ class RareFrames(ConnectionState):
     def _check_class(self, side: int, channel: Channel, class_id: int) -> None:
         """0-9-1 §4.2.6.1: the header's class is that of its method."""
         current = channel.current_1 if side else channel.current_0
-        expected = None if current is None else self.content_classes.get(current.transfer_id)
-        if expected is not None and expected != class_id:
+        if current is not None and not current.has_header and current.class_id != class_id:
             self.problem(
-                "content09.wrong_class", f"header of class {class_id} after a method of {expected}",
-                side,
+                "content09.wrong_class",
+                f"header of class {class_id} after a method of {current.class_id}", side,
             )
 
     def _body(self, side: int, frame: Frame, buf: bytes) -> None:

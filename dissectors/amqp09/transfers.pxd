@@ -2,13 +2,6 @@ from dissectors.amqp09.properties cimport Properties
 from dissectors.core.connection cimport Connection
 from dissectors.core.rows cimport RowBuffer
 
-cdef long long NONE
-cdef long long PUBLISH
-cdef long long DELIVER
-cdef long long GET
-cdef long long RETURN
-cdef long long TRANSFER
-
 cdef class Link:
     cdef public long long link_id
     cdef public long long session_id
@@ -26,6 +19,7 @@ cdef class Transfer:
     cdef public long long transfer_id
     cdef public long long kind
     cdef public int side
+    cdef public long long class_id
     cdef public long long session_id
     cdef public Link link
     cdef public str exchange

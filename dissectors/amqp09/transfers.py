@@ -7,6 +7,7 @@ written once, when both are done or can no longer happen. Rules of settlement ar
 import cython
 from xxhash import xxh3_64, xxh3_64_intdigest
 
+from dissectors.amqp09 import codes
 from dissectors.amqp09.properties import Properties
 from dissectors.core.connection import Connection
 from dissectors.core.rows import RowBuffer
@@ -16,15 +17,10 @@ from dissectors.tables import TRANSFERS
 # A body is kept whole for the payloads table up to this size.
 MAX_PAYLOAD_BYTES = 32 * 1024 * 1024
 
-NONE = cython.declare(cython.longlong, -0x7FFFFFFFFFFFFFFF - 1)
+BASIC_CLASS = cython.declare(cython.longlong, 60)
+NONE = cython.declare(cython.longlong, codes.NONE)
 
-PUBLISH = cython.declare(cython.longlong, word("publish"))
-DELIVER = cython.declare(cython.longlong, word("deliver"))
-GET = cython.declare(cython.longlong, word("get"))
-RETURN = cython.declare(cython.longlong, word("return"))
-TRANSFER = cython.declare(cython.longlong, word("transfer"))
 W_BINARY = cython.declare(cython.longlong, word("binary"))
-KINDS = {name: word(name) for name in ("publish", "deliver", "get", "return", "transfer")}
 
 T_SESSION = cython.declare(cython.int, TRANSFERS.index("session_id"))
 T_LINK = cython.declare(cython.int, TRANSFERS.index("link_id"))
@@ -102,6 +98,7 @@ class Transfer:
         self.transfer_id = transfer_id
         self.kind = kind
         self.side = side
+        self.class_id = BASIC_CLASS
         self.outcome = NONE
         self.settled_by = NONE
         self.settle_kind = NONE
