@@ -136,6 +136,7 @@ TYPE10 = _codes(
 MESSAGE10 = _codes(
     ("message10.unknown_section", "error", "octets that are no message section", "ignored"),
     ("message10.section_order", "warning", "sections out of order", "kept"),
+    ("message10.bad_fragment", "error", "a fragment out of its place", "kept as it came"),
     ("message10.mixed_body", "error", "body sections of different kinds", "kept"),
     ("message10.too_large", "error", "a message larger than is kept", "body not read"),
 )

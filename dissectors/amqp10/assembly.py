@@ -18,6 +18,9 @@ def finish_message(
     state, delivery: Delivery, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
 ) -> cython.int:
     """Read the message in buf[start:end], all of which has come."""
+    if state.reader is not None:
+        state.reader.finish(state, delivery, buf[start:end])
+        return 0
     if delivery.is_whole and not scan_message(delivery, buf, start, end):
         _read_by_tables(state, delivery, buf[start:end])
     elif not delivery.is_whole:

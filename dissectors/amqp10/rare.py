@@ -6,7 +6,7 @@ Decodes the performative, writes its row, names what is wrong, and calls the sta
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
@@ -24,12 +24,6 @@ _OK, _MALFORMED, _UNKNOWN = word("ok"), word("malformed"), word("unknown")
 _INCOMPLETE = word("incomplete")
 _UNKNOWN_NAME = word("unknown")
 _COLUMN = {name: FRAMES.index(name) for name in FRAMES.names()}
-#: Fields with columns of their own, by performative.
-_IN_COLUMNS = {
-    "transfer": frozenset(("delivery-id", "delivery-tag", "settled", "more")),
-    "disposition": frozenset(("first", "last", "settled")),
-    "flow": frozenset(("delivery-count", "link-credit")),
-}
 #: begin's fields that the sessions table has columns for.
 _BEGIN_DETAILS = ("offered-capabilities", "desired-capabilities", "properties")
 _NOTHING: frozenset[str] = frozenset()
@@ -37,6 +31,13 @@ _NOTHING: frozenset[str] = frozenset()
 
 class RareFrames:
     """Takes frames of one connection by the tables of one vocabulary."""
+
+    #: Fields with columns of their own, by performative.
+    IN_COLUMNS: ClassVar[dict[str, frozenset[str]]] = {
+        "transfer": frozenset(("delivery-id", "delivery-tag", "settled", "more")),
+        "disposition": frozenset(("first", "last", "settled")),
+        "flow": frozenset(("delivery-count", "link-credit")),
+    }
 
     def __init__(self, vocabulary: Vocabulary, state: ConnectionState, layers: Layers) -> None:
         self._vocabulary = vocabulary
@@ -65,7 +66,9 @@ class RareFrames:
             problems.append(Problem("frame10.unknown_performative", detail, 0))
             self._put(base, "status", _UNKNOWN if frame else _MALFORMED)
             self._put(base, "name", _UNKNOWN_NAME)
-            self._text(base, to_json(self._vocabulary, value))
+            if frame_type == AMQP_FRAME:
+                # What a broken SASL frame holds may be a secret.
+                self._text(base, to_json(self._vocabulary, value))
             self._report(problems, side)
             return
         if value.end < len(body) and frame.name != "transfer":
@@ -74,15 +77,18 @@ class RareFrames:
         status = _MALFORMED if problems else _OK
         self._put(base, "status", _INCOMPLETE if self._state.has_hole else status)
         self._put(base, "name", word(frame.name))
-        rest = composite_tree(
-            self._vocabulary, frame, _IN_COLUMNS.get(frame.name, _NOTHING) | _plain_state(frame)
-        )
+        rest = self._rest(frame)
         self._text(base, dump(rest) if rest else None)
         self._report(problems, side)
         if frame_type == AMQP_FRAME:
             self._handlers[frame.name](base, side, frame, (channel, body))
         else:
             self._layers.sasl(frame)
+
+    def _rest(self, frame: Composite) -> dict[str, Any]:
+        """What the row has no column for."""
+        in_columns = self.IN_COLUMNS.get(frame.name, _NOTHING)
+        return composite_tree(self._vocabulary, frame, in_columns | _plain_state(frame))
 
     def _put(self, base: int, column: str, cell: Any) -> None:
         if cell is not None:

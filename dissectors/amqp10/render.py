@@ -63,6 +63,8 @@ def _described(vocabulary: Vocabulary, value: Described) -> Any:
     definition = vocabulary.definition_of(value)
     if definition is not None and definition.is_composite and value.data.type == "list":
         return {"$type": definition.name, **_fields(vocabulary, definition, value.data)}
+    if definition is not None and definition.is_composite and value.data.type == "map":
+        return {"$type": definition.name, **_named_fields(vocabulary, definition, value.data)}
     descriptor = tree(vocabulary, value.descriptor) if definition is None else definition.name
     return {"$descriptor": descriptor, "$value": tree(vocabulary, value.data)}
 
@@ -79,10 +81,29 @@ def _fields(vocabulary: Vocabulary, definition: Definition, items: Value) -> dic
     return shown
 
 
+def _named_fields(vocabulary: Vocabulary, definition: Definition, pairs: Value) -> dict[str, Any]:
+    """Fields of a composite that came as a map, as the 2010 draft allows."""
+    if isinstance(pairs, Malformed):
+        return {"$value": tree(vocabulary, pairs)}
+    known = {field.name: field for field in definition.fields}
+    shown: dict[str, Any] = {}
+    for key, item in pairs.data:
+        name = _cut(key.data) if key.type in ("string", "symbol") else dump(tree(vocabulary, key))
+        field = known.get(name)
+        shown[name] = (
+            tree(vocabulary, item) if field is None
+            else _field(vocabulary, definition, field, item)
+        )  # fmt: skip
+    return shown
+
+
 def _field(vocabulary: Vocabulary, definition: Definition, field: Field, value: Value) -> Any:
     """Secrets hidden, restricted values by their names."""
     if (definition.name, field.name) in SECRET_FIELDS:
         return REDACTED
+    if field.multiple and isinstance(value, Described) and value.descriptor.data is True:
+        # The draft's way to say that there are several.
+        return tree(vocabulary, value.data)
     restricted = vocabulary.restricted.get(field.type)
     if restricted is not None and value.type == restricted.source:
         return restricted.choices.get(value.data) or tree(vocabulary, value)

@@ -3,6 +3,8 @@ body begins with a known performative, and another such frame right behind it.""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .definitions import PERFORMATIVES, SASL_FRAMES
 from .frames import (
     AMQP_FRAME,
@@ -32,11 +34,18 @@ _MARKS = tuple(bytes((MIN_DOFF, frame_type)) for frame_type in FRAME_TYPES)
 
 CUT = -1
 
+#: Whether the body of a frame of a type begins here: (octets, from, to, frame type).
+IsBody = Callable[[bytes, int, int, int], bool]
 
-def find_frame(buf: bytes, start: int, end: int, is_final: bool) -> int:
+
+def find_frame(
+    buf: bytes, start: int, end: int, is_final: bool, is_body: IsBody | None = None
+) -> int:
     """The first offset from `start` where frames surely begin again, or -1. `start` itself is
-    a segment's first octet, where one frame is proof enough."""
-    if _chain(buf, start, end) >= 1:
+    a segment's first octet, where one frame is proof enough. `is_body` tells a frame body of
+    another version."""
+    is_body = is_body or _is_performative
+    if _chain(buf, start, end, is_body) >= 1:
         return start
     wanted = 1 if is_final else CHAIN_LENGTH
     at = start
@@ -44,7 +53,7 @@ def find_frame(buf: bytes, start: int, end: int, is_final: bool) -> int:
         at = _next_mark(buf, at + 1, end)
         if at < 0:
             return -1
-        if _chain(buf, at, end) >= wanted:
+        if _chain(buf, at, end, is_body) >= wanted:
             return at
 
 
@@ -56,11 +65,11 @@ def _next_mark(buf: bytes, at: int, end: int) -> int:
     return min(later, default=-1)
 
 
-def _chain(buf: bytes, at: int, end: int) -> int:
+def _chain(buf: bytes, at: int, end: int, is_body: IsBody) -> int:
     """Frames in a row from here; a plausible one that the end cuts counts behind a whole one."""
     count = 0
     while count < CHAIN_LENGTH and at < end:
-        size = frame_shape(buf, at, end)
+        size = frame_shape(buf, at, end, is_body)
         if size == 0:
             return 0
         if size == CUT:
@@ -70,7 +79,7 @@ def _chain(buf: bytes, at: int, end: int) -> int:
     return count
 
 
-def frame_shape(buf: bytes, at: int, end: int) -> int:
+def frame_shape(buf: bytes, at: int, end: int, is_body: IsBody) -> int:
     """Size of the whole frame that begins at `at`; 0 if none does; CUT if it may but is cut."""
     if end - at < FRAME_HEADER_BYTES:
         return CUT
@@ -85,7 +94,7 @@ def frame_shape(buf: bytes, at: int, end: int) -> int:
     body = at + header.body
     if body + 12 > end and stop > end:
         return CUT
-    if not _is_performative(buf, body, min(stop, end), header.type):
+    if not is_body(buf, body, min(stop, end), header.type):
         return 0
     return header.size if stop <= end else CUT
 

@@ -14,6 +14,7 @@ cdef class ConnectionState:
     cdef public TransferWriter transfers
     cdef public CreditWriter credits
     cdef public object transactions
+    cdef public object reader
     cdef public dict channels_0
     cdef public dict channels_1
     cdef public list sessions

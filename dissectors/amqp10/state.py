@@ -57,6 +57,8 @@ class ConnectionState:
         self.transfers = TransferWriter(conn, HeadReader())
         self.credits = CreditWriter(conn)
         self.transactions = Transactions(self)
+        # Reads whole messages in another format than the standard's; None: they are standard.
+        self.reader = None
         self.channels_0: dict = {}
         self.channels_1: dict = {}
         self.sessions: list = []

@@ -23,12 +23,18 @@ _ALIKE = (
     frozenset(("string", "symbol")),
 )
 
+_LIMITS = {"ubyte": 0xFF, "ushort": 0xFFFF, "uint": 0xFFFF_FFFF}
+
 
 class DraftVocabulary(Vocabulary):
-    """The draft's definitions, looked up by number, by symbol in either form, and by name."""
+    """The draft's definitions, looked up by number, by symbol in either form, and by name.
 
-    def __init__(self) -> None:
+    Writes symbolic descriptors, which draft peers sent, unless it is told to write numbers.
+    """
+
+    def __init__(self, is_numeric: bool = False) -> None:
         super().__init__(DRAFT_TYPES, DEFINITIONS, RESTRICTED, {})
+        self._is_numeric = is_numeric
         for definition in DEFINITIONS:
             for form in ("list", "map"):
                 self.by_descriptor[f"amqp:{definition.name}:{form}"] = definition
@@ -60,6 +66,18 @@ class DraftVocabulary(Vocabulary):
             return inner.data if inner.type == "list" and _is_sound(inner) else ()
         return (value,)
 
+    def _field(
+        self, definition: Definition, field: Field, value: Value, problems: list[Problem]
+    ) -> Any:
+        """A number may come wider than its field, but must not be larger."""
+        data = super()._field(definition, field, value, problems)
+        limit = _LIMITS.get(self.primitive(field.type))
+        if limit is not None and isinstance(data, int) and data > limit:
+            detail = f"{definition.name}.{field.name} {data} is over {limit}"
+            problems.append(Problem("composite10.bad_choice", detail, value.start))
+            return field.default
+        return data
+
     def _accepted_types(self, field: Field) -> tuple[str, ...]:
         accepted = super()._accepted_types(field)
         for alike in _ALIKE:
@@ -81,7 +99,8 @@ class DraftVocabulary(Vocabulary):
         return Described(self.descriptor(definition), self.types.make("map", pairs))
 
     def descriptor(self, definition: Definition) -> Value:
-        """The symbolic descriptor: draft peers sent those."""
+        if self._is_numeric:
+            return self.types.make("ulong", definition.code)
         return self.types.make("symbol", definition.symbol)
 
     def _encode_field(self, field: Field, data: Any) -> Value:
@@ -109,5 +128,6 @@ def _is_sound(value: Value) -> bool:
     return not isinstance(value, Malformed)
 
 
-#: The draft.
+#: The draft, and the draft as a peer that writes numeric descriptors spells it.
 DRAFT = DraftVocabulary()
+DRAFT_NUMERIC = DraftVocabulary(is_numeric=True)
