@@ -89,7 +89,9 @@ def detect(pieces: list[Piece], is_final: bool, is_whole: bool) -> Verdict | Non
             return Verdict(dialect, 1.0, "frame-shape", client, "method")
         if shapes.is_tls(start):
             client = side if shapes.is_client_hello(start) else -1
-            return Verdict("tls", 1.0, "frame-shape", client, "method" if client >= 0 else "unknown")
+            return Verdict(
+                "tls", 1.0, "frame-shape", client, "method" if client >= 0 else "unknown"
+            )
     has_looked = len(pieces) > FEW_PIECES and not is_final
     verdict = _by_shape(pieces[-1:] if has_looked else pieces)
     if verdict is not None:
@@ -172,7 +174,9 @@ def _by_shape(pieces: list[Piece]) -> Verdict | None:
     for piece in pieces:
         frames, sender = shapes.score_09(piece.octets)
         if frames:
-            client = -1 if sender is None else (piece.side if sender == "client" else 1 - piece.side)
+            client = (
+                -1 if sender is None else (piece.side if sender == "client" else 1 - piece.side)
+            )
             known_by = "unknown" if client < 0 else "method"
             confidence = min(0.99, 0.7 + 0.1 * frames)
             verdict = Verdict("0-9-1", confidence, "frame-shape", client, known_by, True)

@@ -33,7 +33,12 @@ def dissect(paths: str | list[str], **options: Any) -> Tables:
 
 def unlocated(rows: Rows) -> Rows:
     """Rows without what differs between copies of a capture: file, packets, times, health."""
-    left_out = ("capture", "packet_no", "ts_ns", "count", "rtt", "connection_id", "retransmit_bytes")
+    left_out = (
+        *("capture", "packet_no", "ts_ns", "count", "rtt", "connection_id", "retransmit_bytes"),
+        "zero_window",
+    )
     return [
-        {k: v for k, v in row.items() if not any(part in k for part in left_out)} for row in rows
+        {k: v for k, v in row.items() if not any(part in k for part in left_out)}
+        for row in rows
+        if not str(row.get("event")).startswith("tcp-")
     ]

@@ -159,7 +159,9 @@ class StreamDecoder:
                     self.conn.skip(end - start)
                 return 0
             if size > MAX_FRAME_BYTES:
-                self._pass_large(side, state, bytes(buf[start : min(end, start + 16)]), offset, size)
+                self._pass_large(
+                    side, state, bytes(buf[start : min(end, start + 16)]), offset, size
+                )
                 self.conn.skip(end - start)
                 state.passing_left = size - (end - start)
                 return 0
@@ -193,11 +195,14 @@ class StreamDecoder:
                 state.search_from = 0
                 return 0
             return self.gap(side, size, ts_ns, packet_no)
-        elif have and state.need and have + size < state.need:
-            if self.can_bridge(side, bytes(state.carry[:64]), 0, have, state.need):
-                state.holes.append((have, size))
-                state.carry += bytes(size)
-                return 0
+        elif (
+            have
+            and have + size < state.need
+            and self.can_bridge(side, bytes(state.carry[:64]), 0, have, state.need)
+        ):
+            state.holes.append((have, size))
+            state.carry += bytes(size)
+            return 0
         if have:
             self._drop_carry(side, state)
         self.on_gap(side, ts_ns, packet_no)
@@ -266,7 +271,7 @@ class StreamDecoder:
         frame_no: cython.longlong = self.conn.frame_no
         try:
             self.take_frame(side, buf, start, size)
-        except Exception as bug:  # noqa: BLE001
+        except Exception as bug:
             if self.conn.frame_no == frame_no:
                 self.conn.skip(size)
             self.conn.problem(
@@ -308,7 +313,9 @@ class StreamDecoder:
             state.need = self.frame_size(side, head, 0, len(head))
             if state.need < 0 or state.need > MAX_FRAME_BYTES:
                 self._bad_carry(side, state, head, state.need)
-                return start if state.mode == SEARCHING else self._fill(side, state, buf, start, end)
+                return (
+                    start if state.mode == SEARCHING else self._fill(side, state, buf, start, end)
+                )
         missing = state.need - len(state.carry)
         take = min(missing, end - start)
         state.carry += buf[start : start + take]

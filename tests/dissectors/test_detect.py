@@ -14,7 +14,12 @@ START_7 = b"\x01\x00\x00" + struct.pack(">I", 12) + struct.pack(">HH", 10, 10) +
 START_8 = b"\x01\x00\x00\x00" + START_7[3:]
 OPEN_10 = bytes.fromhex("00000014 02000000 005310 c0 07 01 a1 04") + b"test"
 OPEN_DRAFT = bytes.fromhex("0000001a 02000000 0080 0000000100000100 c0 06 02 40 a1 02") + b"ab"
-OPEN_DRAFT_SYMBOL = struct.pack(">IBBH", 8 + 17 + 8, 2, 0, 0) + b"\x00\xa3\x0eamqp:open:list" + bytes.fromhex("c0 06 02 40 a1 02") + b"ab"  # fmt: skip
+OPEN_DRAFT_SYMBOL = (
+    struct.pack(">IBBH", 8 + 17 + 8, 2, 0, 0)
+    + b"\x00\xa3\x0eamqp:open:list"
+    + bytes.fromhex("c0 06 02 40 a1 02")
+    + b"ab"
+)
 PUBLISH = b"\x01\x00\x01\x00\x00\x00\x09\x00\x3c\x00\x28\x00\x00\x00\x00\x00\xce"
 DELIVER_HEAD = b"\x01\x00\x01\x00\x00\x00\x11\x00\x3c\x00\x3c\x01a" + bytes(8) + b"\x00\x00\x00\xce"
 DISPOSITION = bytes.fromhex("00000016 02000000 005315 c0 09 05 41 43 43 41 005324 45")
@@ -31,7 +36,9 @@ def pieces(*said: tuple[int, bytes]) -> list[Piece]:
     return out
 
 
-def found(*said: tuple[int, bytes], is_final: bool = False, is_whole: bool = True) -> Verdict | None:
+def found(
+    *said: tuple[int, bytes], is_final: bool = False, is_whole: bool = True
+) -> Verdict | None:
     return detect(pieces(*said), is_final, is_whole)
 
 
@@ -54,7 +61,11 @@ HEADERS = [
 def test_protocol_headers(octets, rest, dialect):
     verdict = found((0, b"AMQP" + bytes(octets)), *rest)
     assert verdict is not None
-    assert (verdict.dialect, verdict.known_by, verdict.client_side) == (dialect, "protocol-header", 0)
+    assert (verdict.dialect, verdict.known_by, verdict.client_side) == (
+        dialect,
+        "protocol-header",
+        0,
+    )
     assert verdict.confidence == 1.0
 
 
@@ -86,7 +97,11 @@ def test_a_header_in_single_bytes():
 )
 def test_shapes_in_midstream(said, dialect, client_side):
     verdict = found(said, is_whole=False)
-    assert (verdict.dialect, verdict.client_side, verdict.is_midstream) == (dialect, client_side, True)
+    assert (verdict.dialect, verdict.client_side, verdict.is_midstream) == (
+        dialect,
+        client_side,
+        True,
+    )
     assert 0.5 < verdict.confidence < 1.0
 
 
@@ -125,7 +140,9 @@ def test_strangers_are_given_up():
 
 def test_forced_port_and_unusual_port(tmp_path):
     frames = b"AMQP\x00\x00\x09\x01"
-    path = write_pcap(tmp_path / "a.pcap", Talk((40001, 9999)).open().say(0, frames).close().packets)
+    path = write_pcap(
+        tmp_path / "a.pcap", Talk((40001, 9999)).open().say(0, frames).close().packets
+    )
     (row,) = dissect(path)["connections"]
     assert (row["dialect"], row["dialect_known_by"]) == ("0-9-1", "protocol-header")
     (row,) = dissect(path, forced_ports={9999: "0-8"})["connections"]
