@@ -177,6 +177,7 @@ STATE10 = _codes(
     ("state10.bad_remote_channel", "error", "a begin answers one that was not sent", "kept"),
     ("state10.unattached_handle", "error", "a frame with a handle without link", "link inferred"),
     ("state10.handle_in_use", "error", "attach with a handle that is in use", "link replaced"),
+    ("state10.wrong_direction", "error", "a transfer from a link's receiving side", "kept"),
     ("state10.unfinished_delivery", "error", "a delivery begins inside another", "first one cut"),
     ("state10.missing_delivery_id", "error", "a first transfer without delivery-id", "kept"),
     ("state10.unknown_delivery", "warning", "a disposition of what was not sent", "ignored"),

@@ -16,6 +16,7 @@ from .composites import Composite, Vocabulary
 from .frames import AMQP_FRAME, FRAME_TYPES
 from .layers import Layers
 from .meaning import attach_words, delivery_state, error_words
+from .registry import likely_sender
 from .render import composite_tree, dump, to_json
 from .state import ConnectionState
 from .types import Problem
@@ -225,8 +226,12 @@ class RareFrames:
         session = state.session_of(side, where[0])
         link = None
         if frame["handle"] is not None:
-            # A flow that grants comes from the receiver; who only counts is the sender.
-            sender = side if frame["link-credit"] is None else 1 - side
+            sender = likely_sender(
+                side,
+                _number(frame["link-credit"]),
+                _number(frame["available"]),
+                _flag(frame["drain"]),
+            )
             link = state.link_of(session, side, frame["handle"], sender)
         state.flow(
             session,
