@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -38,7 +39,12 @@ def unlocated(rows: Rows) -> Rows:
         "zero_window",
     )
     return [
-        {k: v for k, v in row.items() if not any(part in k for part in left_out)}
+        {k: _untimed(v) for k, v in row.items() if not any(part in k for part in left_out)}
         for row in rows
         if not str(row.get("event")).startswith("tcp-")
     ]
+
+
+def _untimed(value: Any) -> Any:
+    """A value without the durations that details may hold."""
+    return re.sub(r'"[a-z_]+_silence_ms":\d+,?', "", value) if isinstance(value, str) else value

@@ -24,3 +24,4 @@ cdef class Decoder10(StreamDecoder):
     cpdef int take_frame(
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size) except -1
     cpdef int _take_layer(self, object side, bytes buf, object start, object size) except -1
+    cdef int _locate(self, int side) except -1

@@ -19,6 +19,7 @@ from dissectors.amqp10.octets import read_code, read_u32, skip_value
 from dissectors.amqp10.rare import RareFrames
 from dissectors.amqp10.render import dump
 from dissectors.amqp10.resync import MAX_SANE_FRAME, find_frame
+from dissectors.amqp10.seen import READABLE_IN_PART, seen_part
 from dissectors.amqp10.silence import Silence
 from dissectors.amqp10.state import ConnectionState
 from dissectors.core.connection import Connection
@@ -87,15 +88,17 @@ class Decoder10(StreamDecoder):
         return size if buf[start + 5] <= 1 else -1
 
     def can_bridge(self, side, buf, start, have, size) -> int:
-        """A transfer whose performative was seen: what is missing is a part of the message."""
-        body = start + 4 * buf[start + 4]
+        """A transfer whose performative was seen: what is missing is a part of the message. Or
+        another frame whose first fields tell enough."""
         seen = min(len(buf), start + have)
-        if (
-            self.frame_size(side, buf, start, seen) != size
-            or read_code(buf, body, seen) != TRANSFER
-        ):
+        is_tls = self.is_tls_1 if side else self.is_tls_0
+        if is_tls or seen - start < 8 or self.frame_size(side, buf, start, seen) != size:
             return 0
-        return int(skip_value(buf, body, seen, 0) > 0)
+        body = start + 4 * buf[start + 4]
+        code = read_code(buf, body, seen)
+        if code == TRANSFER:
+            return int(skip_value(buf, body, seen, 0) > 0)
+        return int(code in READABLE_IN_PART)
 
     def find_frame(self, side, buf, start, end, is_final) -> int:
         return find_frame(buf, start, end, bool(is_final))
@@ -121,11 +124,7 @@ class Decoder10(StreamDecoder):
         body: cython.Py_ssize_t
         end: cython.Py_ssize_t = start + size
         base: cython.Py_ssize_t
-        self.silence.hear(side, self.ts_ns)
-        state.ts_ns = self.ts_ns
-        state.packet_no = self.packet_no
-        state.first_packet_no = self.first_packet_no
-        state.offset = self.offset
+        self._locate(side)
         if buf[start] == 0x41 or (self.is_tls_1 if side else self.is_tls_0):
             return self._take_layer(side, buf, start, size)
         channel = buf[start + 6] * 256 + buf[start + 7]
@@ -150,17 +149,43 @@ class Decoder10(StreamDecoder):
         return 0
 
     def take_holed_frame(self, side, buf, start, size, holes) -> int:
-        """Only a transfer with its performative whole can be used: part of a message is gone."""
+        """What is whole in front of the first hole: a transfer with its performative, or the
+        first fields of another frame."""
         first = min(offset for offset, _ in holes)
         if not self.can_bridge(side, bytes(buf[start : start + first]), 0, first, size):
             return 0
         self.state.has_hole = True
         try:
-            self.take_frame(side, buf, start, size)
+            if read_code(buf, start + 4 * buf[start + 4], start + first) == TRANSFER:
+                self.take_frame(side, buf, start, size)
+            elif not self._take_part(side, buf, start, size, first):
+                return 0
         finally:
             self.state.has_hole = False
         self.conn.uncount(sum(length for _, length in holes))
         return 1
+
+    def _take_part(self, side, buf: bytes, start, size, seen) -> int:
+        body = start + 4 * buf[start + 4]
+        part = seen_part(bytes(buf[body : start + seen]), 0, seen - (body - start))
+        if part is None:
+            return 0
+        self._locate(side)
+        channel = buf[start + 6] * 256 + buf[start + 7]
+        base = self.state.frame_row(side, channel, size)
+        self.conn.frames.cells[base + F_TYPE] = W_SASL if buf[start + 5] else W_AMQP
+        self.rare.take(base, side, channel, buf[start + 5], part)
+        return 1
+
+    def _locate(self, side: cython.int) -> cython.int:
+        """Tell the state model when and where the present frame was seen."""
+        state: ConnectionState = self.state
+        self.silence.hear(side, self.ts_ns)
+        state.ts_ns = self.ts_ns
+        state.packet_no = self.packet_no
+        state.first_packet_no = self.first_packet_no
+        state.offset = self.offset
+        return 0
 
     def _take_layer(self, side, buf: bytes, start, size) -> cython.int:
         """A protocol header, or a record of the TLS that it began."""

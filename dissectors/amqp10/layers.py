@@ -18,7 +18,9 @@ _SIDES = ("client", "server")
 _SASL_CODES = ("ok", "auth", "sys", "sys-perm", "sys-temp")
 #: Fields of open that have columns.
 _OPEN_COLUMNS = frozenset(("container-id", "hostname", "idle-time-out"))
-#: 1.0 §2.4.5: a peer should send at half the other's idle-time-out; silence beyond it breaks it.
+#: 1.0 §2.4.5: the idle-time-out in an open should be half the time after which the peer really
+#: gives up; silence beyond the whole of it breaks it.
+_THRESHOLD = 2
 _NS_PER_MS = 1_000_000
 
 
@@ -112,7 +114,9 @@ class Layers:
             if limit_ms:
                 longest = self._silence.longest_1 if side else self._silence.longest_0
                 self._details[f"{who}_longest_silence_ms"] = longest // _NS_PER_MS
-                self._details[f"{who}_kept_idle_timeout"] = longest <= limit_ms * _NS_PER_MS
+                self._details[f"{who}_kept_idle_timeout"] = (
+                    longest <= _THRESHOLD * limit_ms * _NS_PER_MS
+                )
         if self._details:
             self._conn.facts["details"] = dump(self._details)
 

@@ -182,6 +182,7 @@ class StreamDecoder:
         """The next ``size`` bytes of a side's stream are missing (the caller counts them)."""
         state: Side = self.side_1 if side else self.side_0
         have: cython.Py_ssize_t = len(state.carry)
+        inside: cython.Py_ssize_t
         self.ts_ns = ts_ns
         self.packet_no = packet_no
         if state.mode == PASSING:
@@ -197,12 +198,19 @@ class StreamDecoder:
             return self.gap(side, size, ts_ns, packet_no)
         elif (
             have
-            and have + size < state.need
+            and state.need
             and self.can_bridge(side, bytes(state.carry[:64]), 0, have, state.need)
         ):
-            state.holes.append((have, size))
-            state.carry += bytes(size)
-            return 0
+            inside = min(size, state.need - have)
+            state.holes.append((have, inside))
+            state.carry += bytes(inside)
+            if have + inside < state.need:
+                return 0
+            # The frame ends in the gap, or with it as where a snap length cuts packets.
+            self._take_carry(side, state)
+            if inside == size:
+                return 0
+            have = 0
         if have:
             self._drop_carry(side, state)
         self.on_gap(side, ts_ns, packet_no)
@@ -321,6 +329,11 @@ class StreamDecoder:
         state.carry += buf[start : start + take]
         if take < missing:
             return end
+        self._take_carry(side, state)
+        return start + take
+
+    def _take_carry(self, side, state: Side) -> None:
+        """The frame that was begun is complete, or as complete as it will be."""
         whole = bytes(state.carry)
         holes = state.holes
         state.carry = bytearray()
@@ -332,7 +345,6 @@ class StreamDecoder:
             self._take_holed(side, whole, holes)
         else:
             self._take(side, whole, 0, len(whole))
-        return start + take
 
     def _bad_carry(self, side, state: Side, head: bytes, size) -> None:
         """A header that was cut turned out to be no frame, or one too large."""
