@@ -6,11 +6,12 @@ Continuations carry the handle and `more` only; everything else was said by the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from dissectors.amqp10.frames import FRAME_HEADER_BYTES
+from dissectors.amqp10.frames import encode_frame
 
 from .frame import Frame
-from .octets import FALSE, NULL, TRUE
+from .octets import NULL, TRUE
 
 
 def split_transfer(octets: bytes, max_frame_bytes: int) -> list[bytes]:
@@ -25,28 +26,23 @@ def split_transfer(octets: bytes, max_frame_bytes: int) -> list[bytes]:
 
 def _pieces(frame: Frame, max_frame_bytes: int) -> Iterator[bytes]:
     payload = frame.payload
-    is_more = frame.flag("more")
-    continued = _continuation(frame)
+    part = frame
     at = 0
     while at < len(payload):
-        part = frame if at == 0 else continued
         head = len(part.with_fields({"more": TRUE}, b""))
         # 1.0 §2.7.1 allows no limit under 512, so that there is always room; a peer that asks
         # for less gets one octet at a time rather than a loop without end.
         room = max(max_frame_bytes - head, 1)
         piece = payload[at : at + room]
         at += len(piece)
-        is_last = at >= len(payload) and not is_more
-        more = (FALSE if part is continued else frame.raw("more")) if is_last else TRUE
-        yield part.with_fields({"more": NULL if is_last and more == FALSE else more}, piece)
+        is_more = at < len(payload) or frame.flag("more")
+        yield part.with_fields({"more": TRUE if is_more else NULL}, piece)
+        part = _continuation(frame)
 
 
 def _continuation(frame: Frame) -> Frame:
     """The head of every transfer but the first."""
     assert frame.performative is not None
-    bare = frame.performative.descriptor + b"\xc0\x00\x00"
-    start = frame.octets[:FRAME_HEADER_BYTES]
-    octets = start[:4] + b"\x02" + start[5:] + bare
-    # An empty list8 has a size that counts its own count octet.
-    octets = octets[:-2] + b"\x01\x00"
-    return Frame(Frame(octets).with_fields({"handle": frame.raw("handle")}))
+    bare = replace(frame.performative, items=(frame.raw("handle"),))
+    octets = encode_frame(bare.octets(), frame.channel)
+    return Frame(octets)
