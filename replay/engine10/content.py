@@ -6,11 +6,12 @@ A broker may touch header, annotations and footer of a message on its way; the b
 
 from __future__ import annotations
 
+from xxhash import xxh3_64_digest, xxh3_64_hexdigest
+
 from dissectors.amqp10.composites import STANDARD
 from dissectors.amqp10.message import decode_message
 from dissectors.amqp10.octets import read_code, skip_value
 from dissectors.amqp10.types import FINAL, Array, Described, Malformed, Value
-from xxhash import xxh3_64_digest, xxh3_64_hexdigest
 
 PROPERTIES = 0x73
 _FIRST_BARE, _LAST_BARE = PROPERTIES, 0x77

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dissectors.amqp10.frames import encode_frame
-
 from replay.engine import Engine, Outgoing, Settings
 from replay.script import CLIENT, ConversationScript
 
 from .acts import Act
 from .frame import PROTOCOL_HEADER, Frame, make_frame
-from .gates import Gates, Wait, has_credit, has_window
+from .gates import Gates, Wait
 from .incoming import Listener, address_in, is_dynamic
 from .live import Live
+from .losses import Losses
 from .model import link_at
 from .outgoing import Writer
 from .pairs import LinkPair, SessionPair
@@ -46,6 +46,7 @@ class Engine10(Engine):
         self._gates = Gates(self._reading, self._live, settings.causality)
         self._writer = Writer(self, self._live)
         self._listener = Listener(self, self._reading, self._live, self._send_now)
+        self._losses = Losses(self, self._live)
         self._prologue = self._make_prologue()
         self._cutter = Cutter()
         self._acts = self._reading.acts
@@ -129,13 +130,13 @@ class Engine10(Engine):
         act = self._acts[self._at]
         if self._pending:
             return self._go_on(act)
-        if self._is_lost(act):
+        if self._losses.is_lost(act):
             return self._skip(act)
         wait = self._gates.hold(act) or self._unknown_name(act)
         if wait is not None:
             return self._hold(wait)
         # What was waited for may have died or run dry meanwhile.
-        if self._is_lost(act) or self._is_short(act):
+        if self._losses.is_lost(act) or self._losses.is_short(act):
             return self._skip(act)
         self._pending = self._frames(act)
         return self._go_on(act) if self._pending else self._skip(act)
@@ -224,8 +225,10 @@ class Engine10(Engine):
             octets = make_frame("close", {}) if own_close is None else left[own_close].frame.octets
             self._send_now(octets)
             self.sent_step_count += own_close is not None
-        # What the capture shows behind our own close was never to be sent.
-        lost = left[:own_close]
+        # What the capture shows behind either close was never to be expected.
+        closes = (r.step.no for r in self._reading.replies if r.name == "close")
+        peer_close = next(closes, len(self.conversation.steps))
+        lost = [act for act in left[:own_close] if act.step.no < peer_close]
         self.skipped_step_count += len(lost)
         if lost:
             self.note("closed", f"the peer closed before {len(lost)} of our frames", "soft")
@@ -248,9 +251,10 @@ class Engine10(Engine):
 
     # -- acting ---------------------------------------------------------------------------
 
-    def _hold(self, wait: Wait) -> None:
+    def _hold(self, wait: Wait) -> Outgoing | None:
         self._wait = wait
         self.waiting_for = wait.text
+        return None
 
     def _unknown_name(self, act: Act) -> Wait | None:
         address = self._writer.unknown_address(act)
@@ -331,61 +335,8 @@ class Engine10(Engine):
             and self._live.has_own_open and not self._live.has_own_close and not self._urgent
         )  # fmt: skip
 
-    # -- skipping -------------------------------------------------------------------------
-
-    def _is_lost(self, act: Act) -> bool:
-        """Whatever it speaks of is gone, or was never there."""
-        live, session, link = self._live, act.session, act.link
-        if live.has_own_close or (act.delivery is not None and act.delivery.is_skipped):
-            return True
-        if session is not None:
-            if act.name == "begin":
-                return session.is_dead and session.is_begun_by_peer
-            if act.name == "end":
-                return session.live is None or session.has_own_end
-            if session.is_dead:
-                return True
-        if link is None:
-            return False
-        if act.name == "detach":
-            return link.live is None or link.has_own_detach
-        if act.name == "attach":
-            return link.is_dead
-        if link.own_attach is None:
-            self._unknown_link(link)
-            return True
-        return link.is_dead or (act.name == "transfer" and bool(link.captured.is_secret))
-
-    def _unknown_link(self, link: LinkPair) -> None:
-        if not link.is_dead:
-            link.is_dead = True
-            self.note(
-                "unknown_link",
-                f"handle {link.captured.handle_0 if self.side == CLIENT else link.captured.handle_1}"
-                f" on channel {link.session.own_channel} was attached before the capture began:"
-                " its address is not known",
-                "soft",
-            )
-
-    def _is_short(self, act: Act) -> bool:
-        """Credit or window did not come in time: nothing is sent without."""
-        link, session = act.link, act.session
-        if act.name != "transfer" or link is None or session is None or act.is_overdraft:
-            return False
-        is_short = (act.is_first and not has_credit(link)) or not has_window(self._live, session)
-        if is_short and act.delivery is not None:
-            act.delivery.is_skipped = True
-        return is_short
-
     def _skip(self, act: Act) -> Outgoing:
-        delivery, session = act.delivery, act.session
-        if act.is_first and session is not None and delivery is not None:
-            delivery.is_skipped = True
-            session.skipped_ids += 1
-        if act.name == "detach" and act.link is not None:
-            act.link.is_detach_due = False
-        if act.name == "end" and session is not None:
-            session.is_end_due = False
+        self._losses.leave_out(act)
         self._at += 1
         self.skipped_step_count += 1
         self._wait = self.waiting_for = None

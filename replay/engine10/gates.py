@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from dissectors.amqp10.serial import serial_diff
 
@@ -70,11 +71,11 @@ class Gates:
         reading = self._reading
         self._replies(len(reading.replies))
         self._outcomes(len(reading.outcomes))
-        times = [reading.replies[i].step.ts_ns for i in (self._reply_at,) if i < len(reading.replies)]
+        times = [
+            reading.replies[i].step.ts_ns for i in (self._reply_at,) if i < len(reading.replies)
+        ]
         times += [
-            reading.outcomes[i].step.ts_ns
-            for i in (self._outcome_at,)
-            if i < len(reading.outcomes)
+            reading.outcomes[i].step.ts_ns for i in (self._outcome_at,) if i < len(reading.outcomes)
         ]
         return min(times, default=None)
 
@@ -85,7 +86,7 @@ class Gates:
         while self._reply_at < count:
             reply = replies[self._reply_at]
             if not self._has_replied(reply):
-                return Wait(_reply_text(reply), lambda: self._do_without(reply))
+                return Wait(_reply_text(reply), partial(_do_without, reply))
             self._reply_at += 1
         return None
 
@@ -93,17 +94,6 @@ class Gates:
         if reply.is_given_up or self._live.has_peer_close:
             return True
         return _REPLIED[reply.name](self._live, reply)
-
-    @staticmethod
-    def _do_without(reply: Reply) -> None:
-        """A session or link that is not answered cannot be used."""
-        reply.is_given_up = True
-        if reply.name == "begin" and reply.session is not None:
-            reply.session.kill()
-        if reply.name == "attach" and reply.link is not None:
-            reply.link.kill()
-        if reply.name == "settlement" and reply.link is not None:
-            reply.link.dry_up()
 
     def _synthetic(self, act: Act) -> Wait | None:
         """A session that we began in our own words has no captured reply to wait for."""
@@ -239,6 +229,17 @@ def _has_limit(link: LinkPair, limit: int) -> bool:
         return True
     found, start = known(link.live.limit), known(link.live.initial_delivery_count)
     return found is not None and serial_diff(found, start or 0) >= limit
+
+
+def _do_without(reply: Reply) -> None:
+    """A session or link that is not answered cannot be used."""
+    reply.is_given_up = True
+    if reply.name == "begin" and reply.session is not None:
+        reply.session.kill()
+    if reply.name == "attach" and reply.link is not None:
+        reply.link.kill()
+    if reply.name == "settlement" and reply.link is not None:
+        reply.link.dry_up()
 
 
 def _reply_text(reply: Reply) -> str:

@@ -8,20 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 from dissectors.amqp10.composites import STANDARD
-
 from replay.engine import Engine
 
-from .address import shape
 from .content import PROPERTIES, digest_of, section_of
 from .frame import EMPTY, Frame, make_frame
 from .live import Live
+from .matching import address_in, captured_link, is_dynamic, termini_of
 from .model import attach_of, link_at
-from .octets import binary_of, boolean_of, read_composite, text_of
+from .octets import binary_of, read_composite, text_of
 from .pairs import LinkPair, PeerDelivery, SessionPair
 from .reading import Reading, declared_txn, ids_in_range
 
-_ADDRESS, _DYNAMIC = 0, 4
-_COORDINATOR = 0x30
 #: Fields of `properties` that a live peer makes up anew: message-id, reply-to, correlation-id,
 #: group-id, reply-to-group-id (1.0 §3.2.4).
 _MADE_UP = (0, 4, 5, 10, 12)
@@ -99,35 +96,13 @@ class Listener:
             return
         pair = live.link_of(attached)
         if pair is None and attach_of(attached, live.side) is None:
-            pair = self._captured_link(frame, session)
+            pair = captured_link(frame, session, self._engine.rewriter)
             if pair is None:
                 self._refuse_link(frame, session)
                 return
             live.bind_link(pair, attached)
         if pair is not None and pair.peer_attach is not None:
             self._learn_addresses(frame, pair)
-
-    def _captured_link(self, frame: Frame, session: SessionPair) -> LinkPair | None:
-        """The captured link that the peer attaches here: by name, by address, and by an address
-        that differs only in what clients make up."""
-        is_own_sender = frame.flag("role")
-        candidates = [
-            pair
-            for pair in session.links
-            if pair.is_attached_by_peer and pair.live is None
-            and pair.is_own_sender == is_own_sender and pair.peer_attach is not None
-        ]  # fmt: skip
-        for alike in (_name_of, self._addresses, _shapes):
-            for pair in candidates:
-                assert pair.peer_attach is not None
-                if alike(frame) == alike(pair.peer_attach):
-                    return pair
-        return None
-
-    def _addresses(self, frame: Frame) -> tuple[object, ...]:
-        """Where a link comes from and goes to, in the capture's words."""
-        back = self._engine.rewriter.back
-        return tuple(back(a) if isinstance(a, str) else a for a in _termini(frame))
 
     def _refuse_link(self, frame: Frame, session: SessionPair) -> None:
         channel = session.own_channel or 0
@@ -137,7 +112,7 @@ class Listener:
             attach["initial-delivery-count"] = 0
         detach = {"handle": handle, "closed": True, **_refusal()}
         answers = [make_frame("attach", attach, channel), make_frame("detach", detach, channel)]
-        termini = " → ".join(str(address) for address in _termini(frame))
+        termini = " → ".join(str(address) for address in termini_of(frame))
         self._unmatched(f"attach {frame.text('name')} ({termini})", answers)
 
     def _learn_addresses(self, frame: Frame, pair: LinkPair) -> None:
@@ -258,48 +233,12 @@ def _answer_to_begin(channel: int) -> dict[str, Any]:
     }
 
 
-def address_in(frame: Frame | None, name: str) -> str | None:
-    """The address of a terminus in an attach."""
-    terminus = None if frame is None else frame.composite(name)
-    return None if terminus is None else text_of(terminus.item(_ADDRESS))
-
-
-def is_dynamic(frame: Frame | None, name: str) -> bool:
-    """Whether an attach asks the peer to make the node (1.0 §3.5.3)."""
-    terminus = None if frame is None else frame.composite(name)
-    return terminus is not None and boolean_of(terminus.item(_DYNAMIC))
-
-
-def _name_of(frame: Frame) -> str | None:
-    return frame.text("name")
-
-
-def _termini(frame: Frame) -> tuple[object, ...]:
-    """Source and target: the address, or what stands for it."""
-    out: list[object] = []
-    for name in ("source", "target"):
-        terminus = frame.composite(name)
-        if terminus is not None and terminus.code == _COORDINATOR:
-            out.append(("coordinator",))
-        elif is_dynamic(frame, name):
-            out.append(("dynamic",))
-        else:
-            out.append(address_in(frame, name))
-    return tuple(out)
-
-
-def _shapes(frame: Frame) -> tuple[object, ...]:
-    return tuple(shape(a) if isinstance(a, str) else a for a in _termini(frame))
-
-
 def _octets_of(item: bytes) -> bytes | None:
     text = text_of(item)
     return binary_of(item) if text is None else text.encode()
 
 
-_HANDLERS: dict[
-    str, Callable[[Listener, Frame, SessionPair | None, LinkPair | None], None]
-] = {
+_HANDLERS: dict[str, Callable[[Listener, Frame, SessionPair | None, LinkPair | None], None]] = {
     "open": Listener._open,
     "begin": Listener._begin,
     "attach": Listener._attach,

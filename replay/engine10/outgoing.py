@@ -5,7 +5,7 @@
 | open | container-id (copies), hostname (vhost), max-frame-size and idle-time-out if asked for |
 | begin | remote-channel |
 | attach | name (of a link that the peer began), addresses |
-| flow | next-incoming-id, next-outgoing-id, windows and credit so that the *limits* are as captured |
+| flow | next-incoming-id, next-outgoing-id, windows and credit: their *limits* are as captured |
 | transfer | delivery-id, txn-id, names in the message; cut to the live max-frame-size |
 | disposition | first, last (several frames where live ids are not contiguous), txn-id |
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from dissectors.amqp10.serial import serial_add, serial_diff
-
 from replay.engine import Engine
 
 from .acts import Act

@@ -145,7 +145,16 @@ class LinkPair:
 class OwnDelivery:
     """A message that our side sent in the capture."""
 
-    __slots__ = ("captured_txn", "frames", "held", "is_answered", "is_skipped", "link", "live_id", "payloads")
+    __slots__ = (
+        "captured_txn",
+        "frames",
+        "held",
+        "is_answered",
+        "is_skipped",
+        "link",
+        "live_id",
+        "payloads",
+    )
 
     def __init__(self, link: LinkPair) -> None:
         self.link = link

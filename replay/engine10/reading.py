@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from dissectors.amqp10.serial import serial_add, serial_diff
-
 from replay.script import ConversationScript, Step
 
 from .acts import Act, Before, Grant, Outcome, Reply
@@ -81,11 +80,12 @@ class Reading:
         if session is None or link is None:
             session, link = self._of(step.side, frame)
         if step.side != self.side:
-            if advance > 0 and link is not None:
-                self._link(session, link).is_drained = True
+            pair = self._link(session, link)
+            if pair is not None:
+                pair.is_drained = advance > 0
             reader = _PEER.get(frame.name)
             if reader is not None:
-                reader(self, step, frame, self._pair(session), self._link(session, link))
+                reader(self, step, frame, self._pair(session), pair)
             return
         if frame.name == EMPTY:
             return  # heartbeats are the engine's own (1.0 §2.4.5)
@@ -132,9 +132,7 @@ class Reading:
         return pair
 
     def _before(self) -> Before:
-        return Before(
-            len(self.replies), len(self.deliveries), len(self.outcomes), len(self.grants)
-        )
+        return Before(len(self.replies), len(self.deliveries), len(self.outcomes), len(self.grants))
 
     def _advance(self, side: int, frame: Frame, link: Any | None) -> int:
         """Credit that a sender's flow gives up: its delivery-count runs ahead (1.0 §2.6.7)."""
@@ -291,7 +289,6 @@ class Reading:
         self, step: Step, frame: Frame, session: SessionPair | None, link: LinkPair | None
     ) -> None:
         if link is not None and link.is_drained:
-            link.is_drained = False
             self.replies.append(Reply("drained credit", step, session, link))
         if link is not None and link.is_own_sender and frame.uint("link-credit") is not None:
             self.grants.append(Grant(link, self._limit(link), frame.flag("drain")))
@@ -306,9 +303,7 @@ _OWN: dict[str, Callable[[Reading, Act], None]] = {
     "detach": Reading._own_detach,
     "end": Reading._own_end,
 }
-_PEER: dict[
-    str, Callable[[Reading, Step, Frame, SessionPair | None, LinkPair | None], None]
-] = {
+_PEER: dict[str, Callable[[Reading, Step, Frame, SessionPair | None, LinkPair | None], None]] = {
     "open": Reading._peer_reply,
     "begin": Reading._peer_reply,
     "attach": Reading._peer_attach,

@@ -18,7 +18,6 @@ from dissectors.amqp10.frames import (
     decode_protocol_header,
     encode_protocol_header,
 )
-
 from replay.engine import Credentials
 
 from .frame import PROTOCOL_HEADER, Frame, make_frame

@@ -42,7 +42,7 @@ class Cutter:
     def _size(self, at: int) -> int:
         if self._buffer[at : at + 4] == _MAGIC:
             return PROTOCOL_HEADER_BYTES
-        header = decode_frame_header(self._buffer, at)
+        header = decode_frame_header(memoryview(self._buffer), at)
         if not is_sane_header(header) or header.size > MAX_FRAME_BYTES:
             head = bytes(self._buffer[at : at + FRAME_HEADER_BYTES]).hex()
             raise NotAmqpError(f"the peer sent {head}…, which is no AMQP 1.0 frame")
