@@ -83,11 +83,28 @@ def _talk(said: Said, flavour: Flavour) -> tuple[Said, bytes]:
         ends = (_End(client, False), _End(server, True))
         wire: Said = []
         _shake_hands(ends, wire)
+        wanted = flavour.suite or flavour.ciphers
+        assert wanted in (None, ends[0].tls.cipher()[0])
         for side, octets in said:
             ends[side].tls.write(octets)
             _carry(ends, side, wire)
             _read(ends[1 - side], len(octets))
         return wire, keylog.read_bytes()
+
+
+def refused_handshake() -> Said:
+    """A client that does not trust the server's certificate ends the handshake with an alert."""
+    with tempfile.TemporaryDirectory() as folder:
+        client, server = _contexts(Flavour("TLSv1_2"), str(Path(folder) / "keys"))
+    client.verify_mode = ssl.CERT_REQUIRED
+    ends = (_End(client, False), _End(server, True))
+    wire: Said = []
+    try:
+        _shake_hands(ends, wire)
+    except ssl.SSLCertVerificationError:
+        _carry(ends, 0, wire)
+        return wire
+    raise AssertionError("the client trusts everybody")
 
 
 def _contexts(flavour: Flavour, keylog: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
