@@ -7,7 +7,7 @@ dissectors' model afterwards.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -86,6 +86,8 @@ class ChannelState:
         self.number = number
         # Closed by the live server: nothing is sent on it until it is opened again.
         self.is_dead = False
+        # The captured client goes on for a while before it says close-ok, and so do we.
+        self.owes_close_ok = False
         self.is_flow_stopped = False
         # Replies that the capture shows before our next step and that have not come yet.
         self.awaited: deque[Part] = deque()
@@ -97,9 +99,13 @@ class ChannelState:
         self.live = Deliveries()
         self.captured_window: Window | None = None
         self.live_window: Window | None = None
-        # key → live tags that no captured delivery has been matched with
-        self.unmatched: dict[Key, deque[int]] = {}
-        self.arrivals: dict[str, list[tuple[int, Key]]] = {}
+        # Live tags by content, and by consumer with their content, in order of arrival.
+        self.arrivals: dict[Key, list[int]] = {}
+        self.by_consumer: dict[str, list[tuple[int, Key]]] = {}
+        # captured tag → how many deliveries of the same content, and of the same consumer, came
+        # before it
+        self.places: dict[int, tuple[int, int]] = {}
+        self.counts: Counter[Key | str] = Counter()
         self.tags: dict[int, int] = {}
 
     def expect(self, part: Part) -> None:
@@ -116,32 +122,43 @@ class ChannelState:
         else:
             self.surplus += 1
 
+    def deliver(self, tag: int, key: Key, is_no_ack: bool) -> None:
+        """A captured delivery."""
+        self.captured.add(tag, key, is_no_ack)
+        self.places[tag] = (self.counts[key], self.counts[key.consumer])
+        self.counts[key] += 1
+        self.counts[key.consumer] += 1
+        self.tags.pop(tag, None)
+
     def arrive(self, tag: int, key: Key, is_no_ack: bool) -> None:
         """A live delivery."""
         self.live.add(tag, key, is_no_ack)
-        self.unmatched.setdefault(key, deque()).append(tag)
-        self.arrivals.setdefault(key.consumer, []).append((tag, key))
+        self.arrivals.setdefault(key, []).append(tag)
+        self.by_consumer.setdefault(key.consumer, []).append((tag, key))
 
-    def match(self, captured_tag: int, known: set[Key], position: int) -> int | None:
+    def match(self, captured_tag: int, known: set[Key]) -> int | None:
         """The live tag of a captured delivery: by content, else by order among what is new.
 
-        A live message at the same place of the same consumer stands for the captured one only
-        if the capture knows no message of that content: it would be somebody else's.
+        The n-th live delivery of a content is the n-th captured one. A live message at the same
+        place of the same consumer stands for the captured one only if the capture knows no
+        message of that content: it would be somebody else's.
         """
         found = self.tags.get(captured_tag)
         if found is not None:
             return found
         key = self.captured.outstanding[captured_tag]
-        tags = self.unmatched.get(key)
-        if tags:
-            found = tags.popleft()
-        else:
-            arrivals = self.arrivals.get(key.consumer, [])
-            if position < len(arrivals) and arrivals[position][1] not in known:
-                tag, other = arrivals[position]
-                if tag in self.unmatched.get(other, ()):
-                    self.unmatched[other].remove(tag)
-                    found = tag
+        of_content, of_consumer = self.places[captured_tag]
+        arrivals = self.arrivals.get(key, ())
+        others = self.by_consumer.get(key.consumer, ())
+        if of_content < len(arrivals):
+            found = arrivals[of_content]
+        elif of_consumer < len(others) and others[of_consumer][1] not in known:
+            found = others[of_consumer][0]
         if found is not None:
             self.tags[captured_tag] = found
         return found
+
+    def recover(self) -> None:
+        """The client asked for all unsettled deliveries again (basic.recover)."""
+        self.captured.outstanding.clear()
+        self.live.outstanding.clear()

@@ -10,7 +10,7 @@ from dissectors.amqp09.frames import HEARTBEAT, METHOD
 from dissectors.amqp09.methods import encode_method
 from replay.engine import Engine, Outgoing, Settings
 from replay.engine09.channel import ChannelState, Window
-from replay.engine09.gates import Gates, Wait
+from replay.engine09.gates import RECOVERING, Gates, Wait
 from replay.engine09.handshake import Handshake
 from replay.engine09.listening import Listening
 from replay.engine09.parts import PROTOCOL_HEADER, Part, encode_part, is_request, read_parts
@@ -158,6 +158,16 @@ class ClientEngine09(Engine):
         self._contents.frame_max = self.handshake.frame_max
         self._contents.captured_frame_max = self.handshake.captured_frame_max
 
+    def will_answer_close(self, channel: int) -> bool:
+        """The capture has a close of this channel by the server here, and our answer to it."""
+        for part in self._parts[max(0, self._cursor) :]:
+            if part.channel == channel and part.side == CLIENT:
+                if part.name == "channel.close-ok":
+                    return True
+                if part.name == "channel.open":
+                    return False
+        return False
+
     def closed_by_peer(self, why: str) -> None:
         self.is_closed = True
         if self._next is not None:
@@ -222,7 +232,8 @@ class ClientEngine09(Engine):
             return b""
         if state.is_dead and name == "channel.open":
             state = self._channels[part.channel] = ChannelState(part.channel)
-        if state.is_dead or (part.content and self._is_cut(part)):
+        is_dead = state.is_dead and not state.owes_close_ok
+        if is_dead or (part.content and self._is_cut(part)):
             return self._skip(part)
         if name in SETTLEMENTS:
             octets = self._settling.render(state, part)
@@ -272,7 +283,8 @@ class ClientEngine09(Engine):
             return b""
         content = part.content
         if content is None or plan is AS_CAPTURED:
-            return b"" if self.channel(part.channel).is_dead else part.step.octets
+            state = self.channel(part.channel)
+            return b"" if state.is_dead and not state.owes_close_ok else part.step.octets
         if part is content.header:
             octets = part.step.octets if plan.header is None else plan.header
             # A body that was empty has no frame of its own to go out with.
@@ -283,8 +295,13 @@ class ClientEngine09(Engine):
 
     def _render_answer(self, part: Part, state: ChannelState) -> bytes:
         """The server was answered when it asked; what it did not ask is made good."""
-        if part.name != "channel.close-ok" or state.is_dead:
+        assert part.step is not None
+        if part.name != "channel.close-ok":
             return b""
+        if state.is_dead:
+            octets = part.step.octets if state.owes_close_ok else b""
+            state.owes_close_ok = False
+            return octets
         self.note("channel", f"the server did not close channel {part.channel}: closed by us",
                   "info", part.step)  # fmt: skip
         state.is_dead = True
@@ -316,6 +333,8 @@ class ClientEngine09(Engine):
             state.captured.is_transactional = state.live.is_transactional = True
         elif name == "basic.consume":
             self._settling.consume(part)
+        elif name in RECOVERING:
+            state.recover()
 
     def _is_cut(self, part: Part) -> bool:
         """A content that the end of the capture cuts off, rather than its sender."""

@@ -41,6 +41,8 @@ class Handshake:
         self.captured_frame_max = self._number("connection.tune-ok", "frame-max")
         self.waiting_for = "connection.start"
         self.is_done = False
+        # The captured server let the client in; else being refused is as captured.
+        self.was_let_in = any(part.name == "connection.open-ok" for part in parts) or not headers
         self.frame_max = 0
         self.heartbeat_s = 0.0
         self.secrets: list[bytes] = []

@@ -110,7 +110,9 @@ class Listening:
         try:
             self._out += engine.handshake.answer(part)
         except HandshakeError as error:
-            engine.failure = f"not let in: {error}"
+            if engine.handshake.was_let_in:
+                engine.failure = f"not let in: {error}"
+            engine.is_closed = True
         if engine.handshake.is_done:
             for code, text in engine.handshake.notes:
                 engine.note(code, text)
@@ -175,7 +177,10 @@ class Listening:
         state.is_dead = True
         state.awaited.clear()
         state.requests.clear()
-        self._say("channel.close-ok", part.channel, {})
+        if self._engine.will_answer_close(part.channel):
+            state.owes_close_ok = True
+        else:
+            self._say("channel.close-ok", part.channel, {})
 
     def _connection_close(self, part: Part) -> None:
         self._say("connection.close-ok", 0, {})

@@ -33,8 +33,6 @@ class Settling:
         self._consumers: dict[tuple[int, str], str] = {}
         self._captured: dict[tuple[int, str], str] = {}
         self._no_ack: set[tuple[int, str]] = set()
-        self._positions: dict[tuple[int, int], int] = {}
-        self._counts: dict[tuple[int, str], int] = {}
         self._known: dict[int, set[Key]] = {}
         self._keys: dict[int, Key] = {}
         for part in parts:
@@ -50,10 +48,7 @@ class Settling:
     def captured(self, state: ChannelState, part: Part) -> None:
         tag = part.number("delivery-tag")
         key = self._keys[id(part)]
-        place = (state.number, key.consumer)
-        self._positions[state.number, tag] = self._counts.get(place, 0)
-        self._counts[place] = self._counts.get(place, 0) + 1
-        state.captured.add(tag, key, self._is_no_ack(part, key.consumer))
+        state.deliver(tag, key, self._is_no_ack(part, key.consumer))
 
     def arrived(self, state: ChannelState, part: Part, request: Part | None) -> None:
         """A live delivery; `request` is the get that it answers."""
@@ -141,8 +136,7 @@ class Settling:
 
     def _live_tag(self, state: ChannelState, captured: int) -> int:
         """0 for a delivery that was given up."""
-        position = self._positions.get((state.number, captured), 0)
-        found = state.match(captured, self._known.get(state.number, set()), position)
+        found = state.match(captured, self._known.get(state.number, set()))
         if found is not None:
             return found
 
