@@ -129,7 +129,9 @@ class Driver:
             while not all(session.is_over for session in self._sessions):
                 now_ns = time.monotonic_ns()
                 if now_ns >= self._deadline_ns:
-                    self._result.stopped = f"stopped after {self._limits.max_time_s:g} s (--max-time)"
+                    self._result.stopped = (
+                        f"stopped after {self._limits.max_time_s:g} s (--max-time)"
+                    )
                     break
                 self._turn(now_ns)
         except KeyboardInterrupt:
@@ -367,5 +369,3 @@ class Driver:
         self._poller.close()
         if self._recording is not None:
             self._recording.flush()
-
-

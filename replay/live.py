@@ -65,7 +65,9 @@ class RecordedConnection:
             self._next[side] += 1
         self._packet(CLIENT, _ACK, b"", ts_ns)
 
-    def data(self, side: int, octets: bytes, ts_ns: int, secrets: list[bytes] | None = None) -> None:
+    def data(
+        self, side: int, octets: bytes, ts_ns: int, secrets: list[bytes] | None = None
+    ) -> None:
         if self._is_over:
             return
         for secret in secrets or ():

@@ -121,7 +121,9 @@ class ClientEngine09(Engine):
             try:
                 octets = self._render(part)
             except PendingNameError as name:
-                self._pending = Wait(f"the live name of {name}", lambda: self._give_up_name(str(name)))
+                self._pending = Wait(
+                    f"the live name of {name}", lambda: self._give_up_name(str(name))
+                )
             except MissingDeliveryError as missing:
                 self._pending = Wait(str(missing), missing.give_up)
         if self._pending is not None:
@@ -312,8 +314,10 @@ class ClientEngine09(Engine):
             part.content.plan = SKIPPED
         if is_request(part) and part.reply is not None:
             self.channel(part.channel).surplus += 1
-        what = "the capture cuts it off" if part.content and self._is_cut(part) else (
-            f"channel {part.channel} was closed by the server"
+        what = (
+            "the capture cuts it off"
+            if part.content and self._is_cut(part)
+            else (f"channel {part.channel} was closed by the server")
         )
         self.note("skipped", f"{part.name}: {what}", "info", part.step)
         return b""

@@ -213,7 +213,9 @@ class ContentRewriter:
 
     def _rename_value(self, entry: Entry) -> Entry:
         value = entry.value
-        octets = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else b""
+        octets = (
+            value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else b""
+        )
         live = self._rewriter.octets(octets)
         if live == octets:
             return entry
