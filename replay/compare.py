@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,8 +100,14 @@ class Comparison:
         for rule, count in self._counts.items():
             if count > MAX_PER_RULE:
                 self._found.append(
-                    Difference(rule, RULES[rule].severity, self._captured.connection_id, "", "",
-                               f"and {count - MAX_PER_RULE} more of rule {rule}")  # fmt: skip
+                    Difference(
+                        rule,
+                        RULES[rule].severity,
+                        self._captured.connection_id,
+                        "",
+                        "",
+                        f"and {count - MAX_PER_RULE} more of rule {rule}",
+                    )
                 )
         return self._found
 
@@ -111,18 +117,27 @@ class Comparison:
         where: str,
         subject: str,
         text: str,
-        captured: object = None,
-        live: object = None,
+        said: Sequence[object] = (None, None),
         packet_no: int | None = None,
     ) -> None:
+        """``said``: captured and live."""
         if self._silence.covers(rule, subject):
             return
         self._counts[rule] += 1
         if self._counts[rule] <= MAX_PER_RULE:
-            said = [None if v is None else str(v) for v in (captured, live)]
+            captured, live = (None if v is None else str(v) for v in said)
             self._found.append(
-                Difference(rule, RULES[rule].severity, self._captured.connection_id, where,
-                           subject, text, *said, packet_no)  # fmt: skip
+                Difference(
+                    rule,
+                    RULES[rule].severity,
+                    self._captured.connection_id,
+                    where,
+                    subject,
+                    text,
+                    captured,
+                    live,
+                    packet_no,
+                )
             )
 
     # -- the connection -------------------------------------------------------------------
@@ -133,7 +148,7 @@ class Comparison:
             if one.get(column) != other.get(column):
                 name = column.replace("_", "-")
                 self._tell("limits", "connection", name, f"{name}: captured {one.get(column)}, "
-                           f"live {other.get(column)}", one.get(column), other.get(column))  # fmt: skip
+                           f"live {other.get(column)}", (one.get(column), other.get(column)))  # fmt: skip
 
     def _ends(self) -> None:
         """Who closed it and why. A capture that ends before the close says nothing."""
@@ -146,7 +161,7 @@ class Comparison:
         if captured != live and not is_cut:
             said = [_end_text(row, "close") for row in (one, other)]
             self._tell("connection-end", "connection", "close",
-                       f"captured: {said[0]}; live: {said[1]}", *said)  # fmt: skip
+                       f"captured: {said[0]}; live: {said[1]}", said)  # fmt: skip
 
     # -- frames ---------------------------------------------------------------------------
 
@@ -165,7 +180,7 @@ class Comparison:
     def _sequence(self, place: tuple[int, int], captured: Rows, live: Rows) -> None:
         where = f"channel {place[1]}"
         names = [[row["name"] for row in rows] for rows in (captured, live)]
-        matcher = difflib.SequenceMatcher(None, *names, autojunk=False)
+        matcher = difflib.SequenceMatcher(None, names[0], names[1], autojunk=False)
         for tag, i1, i2, j1, j2 in matcher.get_opcodes():
             if tag == "equal":
                 for one, other in zip(captured[i1:i2], live[j1:j2], strict=True):
@@ -176,7 +191,7 @@ class Comparison:
                     for v, rows in ((self._captured, missing), (self._live, extra))]  # fmt: skip
             subject = (missing or extra)[0]["name"]
             packet = (missing or captured[i1 - 1 : i1] or [{}])[0].get("packet_no")
-            self._tell("sequence", where, subject, f"captured {said[0]}; live {said[1]}", *said,
+            self._tell("sequence", where, subject, f"captured {said[0]}; live {said[1]}", said,
                        packet)  # fmt: skip
 
     def _say(self, view: View, row: Row) -> str:
@@ -196,7 +211,7 @@ class Comparison:
             rule = "redelivered" if key == "is-redelivered" else SOFT_FIELDS.get(key, "fields")
             said = [json.dumps(d.get(key), ensure_ascii=False) for d in (captured, live)]
             self._tell(rule, where, one["name"],
-                       f"{one['name']} {key}: captured {said[0]}, live {said[1]}", *said,
+                       f"{one['name']} {key}: captured {said[0]}, live {said[1]}", said,
                        one["packet_no"])  # fmt: skip
 
     # -- messages -------------------------------------------------------------------------
@@ -221,14 +236,14 @@ class Comparison:
             if missing[content] > 0:
                 missing[content] -= 1
                 self._tell(rule, where, kind, f"{kind} missing: {_describe(self._captured, row)}",
-                           _describe(self._captured, row), None, row["first_packet_no"])  # fmt: skip
+                           (_describe(self._captured, row), None), row["first_packet_no"])  # fmt: skip
         for row, content in reversed(list(zip(other, live, strict=True))):
             if extra[content] > 0:
                 extra[content] -= 1
                 is_open = row["outcome"] is None and not row["is_presettled"] and kind == "deliver"
                 self._tell("extra-deliveries" if is_open else rule, where, kind,
-                           f"{kind} not captured: {_describe(self._live, row)}", None,
-                           _describe(self._live, row))  # fmt: skip
+                           f"{kind} not captured: {_describe(self._live, row)}",
+                           (None, _describe(self._live, row)))  # fmt: skip
         if Counter(captured) != Counter(live):
             return
         if captured != live:
@@ -241,7 +256,7 @@ class Comparison:
         if bool(one["is_redelivered"]) != bool(other["is_redelivered"]):
             said = one["is_redelivered"], other["is_redelivered"]
             self._tell("redelivered", where, kind,
-                       f"{kind} redelivered: captured {said[0]}, live {said[1]}", *said,
+                       f"{kind} redelivered: captured {said[0]}, live {said[1]}", said,
                        one["first_packet_no"])  # fmt: skip
         for column in PROPERTY_COLUMNS:
             values = [v.name(r[column]) if isinstance(r[column], str) else r[column]
@@ -249,7 +264,7 @@ class Comparison:
             if values[0] != values[1]:
                 name = column.replace("_", "-")
                 self._tell("properties", where, kind,
-                           f"{kind} {name}: captured {values[0]}, live {values[1]}", *values,
+                           f"{kind} {name}: captured {values[0]}, live {values[1]}", values,
                            one["first_packet_no"])  # fmt: skip
 
     def _outcomes(self, direction: str) -> None:
@@ -270,7 +285,7 @@ class Comparison:
                 said = [r["outcome"] or "nothing" for r in (row, other)]
                 self._tell(rule, where, row["kind"],
                            f"{row['kind']} {number} ({_describe(self._captured, row)}): captured "
-                           f"{said[0]}, live {said[1]}", *said, row["first_packet_no"])  # fmt: skip
+                           f"{said[0]}, live {said[1]}", said, row["first_packet_no"])  # fmt: skip
 
     def _by_session(self, direction: str) -> Iterator[tuple[tuple[int, int], Rows, Rows]]:
         groups = [_by_place(view, direction) for view in (self._captured, self._live)]

@@ -15,7 +15,7 @@ from replay.engine import Engine
 from replay.live import RecordedConnection, Recording
 from replay.pacing import SPIN_NS, Pacer
 from replay.script import CLIENT, ConversationScript
-from replay.transport import Poller, Transport, TransportError
+from replay.transport import Listener, Poller, Transport, TransportError
 
 NS_PER_S = 1_000_000_000
 # Steps taken before sockets are looked at again.
@@ -67,9 +67,20 @@ class Session:
         return self.leaving_ts_ns if self.engine.is_done else self.engine.next_ts_ns
 
     @property
+    def client_name(self) -> str:
+        """The live client's endpoint as the dissectors print it; empty before it stands."""
+        if self.transport is None:
+            return ""
+        ours = self.engine.side == CLIENT
+        host, port = self.transport.local if ours else self.transport.remote
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    @property
     def leaving_ts_ns(self) -> int | None:
         """When the captured connection ended, where it did so without a close."""
         row = self.conversation.row
+        if self.engine.side != CLIENT:
+            return None
         has_ended = row.get("tcp_end") in ("fin", "rst") and not self.engine.is_closed
         return int(row["last_ts_ns"]) if has_ended else None
 
@@ -109,6 +120,7 @@ class Driver:
         *,
         is_ordered: bool = True,
         on_turn: Callable[[int], None] | None = None,
+        door: tuple[Listener, Callable[[Transport], Session], int] | None = None,
     ) -> None:
         self._sessions = sessions
         self._pacer = pacer
@@ -117,6 +129,10 @@ class Driver:
         self._is_ordered = is_ordered
         self._on_turn = on_turn
         self._poller = Poller()
+        # Where live clients come in, what is made of each, and how many are wanted.
+        self._door = door
+        if door is not None:
+            self._poller.add(door[0])
         self._by_transport: dict[int, Session] = {}
         # Live times are wall-clock times, of a clock that cannot jump during the run.
         self._wall_ns = time.time_ns() - time.monotonic_ns()
@@ -126,7 +142,7 @@ class Driver:
         began_ns = time.monotonic_ns()
         self._deadline_ns = began_ns + int(self._limits.max_time_s * NS_PER_S)
         try:
-            while not all(session.is_over for session in self._sessions):
+            while not self._is_over():
                 now_ns = time.monotonic_ns()
                 if now_ns >= self._deadline_ns:
                     self._result.stopped = (
@@ -141,6 +157,11 @@ class Driver:
         self._result.lateness_ns = list(self._pacer.lateness_ns)
         return self._result
 
+    def _is_over(self) -> bool:
+        if self._door is not None and len(self._sessions) < self._door[2]:
+            return False
+        return all(session.is_over for session in self._sessions)
+
     # -- one turn -------------------------------------------------------------------------
 
     def _turn(self, now_ns: int) -> None:
@@ -152,6 +173,8 @@ class Driver:
         for item in self._poller.wait(timeout_s):
             if isinstance(item, Transport):
                 self._receive(self._by_transport[id(item)])
+            else:
+                self._let_in(item)
         if self._on_turn is not None:
             self._on_turn(now_ns)
 
@@ -268,6 +291,13 @@ class Driver:
             session.recorded = self._recording.connection(*ends, now_ns + self._wall_ns)
         session.engine.start(now_ns)
 
+    def _let_in(self, listener: Listener) -> None:
+        transport = listener.accept()
+        if transport is not None and self._door is not None:
+            session = self._door[1](transport)
+            self._sessions.append(session)
+            self._open(session, time.monotonic_ns())
+
     def _send(self, session: Session, octets: bytes, now_ns: int) -> None:
         if session.transport is None or session.is_over or not octets:
             return
@@ -289,7 +319,7 @@ class Driver:
         try:
             octets = transport.receive()
         except TransportError as error:
-            if not session.engine.is_done:
+            if not session.engine.is_done and session.left_ns is None:
                 self._fail(session, str(error))
             session.is_over = True
             self._drop(session)
@@ -297,7 +327,7 @@ class Driver:
         now_ns = time.monotonic_ns()
         if octets is None:
             session.engine.end_of_stream(now_ns)
-            if session.engine.failure:
+            if session.engine.failure and session.left_ns is None:
                 self._fail(session, session.engine.failure)
             session.is_over = True
             self._drop(session)

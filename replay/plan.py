@@ -92,7 +92,7 @@ def describe(script: Script, plan: Plan) -> None:
 def _describe_connection(
     script: Script, conversation: ConversationScript, plan: Plan
 ) -> ConnectionPlan:
-    refusal = refusal_of(conversation)
+    refusal = refusal_of(conversation, script)
     sends: Counter[str] = Counter()
     waits: Counter[str] = Counter()
     for row in script.tables.get("frames", []):
@@ -114,7 +114,7 @@ def _describe_connection(
     )
 
 
-def refusal_of(conversation: ConversationScript) -> str | None:
+def refusal_of(conversation: ConversationScript, script: Script) -> str | None:
     """Why a connection cannot be replayed at all."""
     row = conversation.row
     if conversation.dialect in ("tls", "http") or conversation.dialect is None:
@@ -129,6 +129,15 @@ def refusal_of(conversation: ConversationScript) -> str | None:
         return "no frame of it is complete"
     if conversation.dialect == "1.0" and not conversation.is_complete_from_start:
         return "it began before the capture: its sessions and links are not known"
+    unknown = [
+        link["name"]
+        for link in script.tables.get("links", [])
+        if link["connection_id"] == conversation.connection_id
+        and link["kind"] == "consumer"
+        and link["is_inferred"]
+    ]
+    if unknown:
+        return f"consumer {unknown[0]!r} began before the capture: its queue is not known"
     return None
 
 

@@ -64,7 +64,7 @@ class Rewriter:
         self._back[live] = captured
 
     def see(self, captured: str) -> None:
-        """The capture uses this as the name of something of its own: a queue, an exchange, a node."""
+        """The capture uses this as a name of its own: of a queue, an exchange, a node."""
         self.seen.add(captured)
 
     def is_name(self, captured: str) -> bool:

@@ -14,6 +14,7 @@ from replay.engine09.gates import RECOVERING, Gates, Wait
 from replay.engine09.handshake import Handshake
 from replay.engine09.listening import Listening
 from replay.engine09.parts import PROTOCOL_HEADER, Part, encode_part, is_request, read_parts
+from replay.engine09.prologue import with_prologue
 from replay.engine09.rewriting import (
     AS_CAPTURED,
     SKIPPED,
@@ -48,6 +49,8 @@ class ClientEngine09(Engine):
         product = conversation.row.get("server_product") or ""
         self.vocabulary = vocabulary(conversation.dialect or "0-9-1", product)
         self._parts = read_parts(conversation, self.vocabulary)
+        if not conversation.is_complete_from_start:
+            self._parts = with_prologue(self._parts, self.vocabulary)
         self._channels: dict[int, ChannelState] = {}
         self.handshake = Handshake(self._parts, self.vocabulary, settings)
         self.handshake.secrets = self.secrets

@@ -154,8 +154,10 @@ class _Settled:
     def settle(self, part: Part) -> None:
         tag = part.number("delivery-tag")
         is_multiple = bool(part.get("multiple"))
-        tags = [t for t in self._open if t <= tag or not tag] if is_multiple else (
-            [tag] if tag in self._open else []
+        tags = (
+            [t for t in self._open if t <= tag or not tag]
+            if is_multiple
+            else ([tag] if tag in self._open else [])
         )
         for one in tags:
             del self._open[one]

@@ -17,7 +17,14 @@ from replay.engine09.channel import Deliveries, Key
 from replay.engine09.inbox import Inbox, NotAmqpError
 from replay.engine09.listening import HEARTBEAT_FRAME, NS_PER_S, SILENT_INTERVALS
 from replay.engine09.matching import Matcher, Release
-from replay.engine09.parts import PROTOCOL_HEADER, Content, Part, encode_part, read_parts, split_body
+from replay.engine09.parts import (
+    PROTOCOL_HEADER,
+    Content,
+    Part,
+    encode_part,
+    read_parts,
+    split_body,
+)
 from replay.engine09.rewriting import ContentPlan
 from replay.engine09.vocabulary import HANDSHAKE, SETTLEMENTS, vocabulary
 from replay.script import CLIENT, SERVER, ConversationScript
@@ -203,7 +210,9 @@ class ServerEngine09(Engine):
     def _refuse(self, part: Part) -> None:
         """The capture has nothing like it."""
         self.unmatched[part.name] += 1
-        self.note("unmatched", f"{part.name} on channel {part.channel} is not in the capture", "soft")
+        self.note(
+            "unmatched", f"{part.name} on channel {part.channel} is not in the capture", "soft"
+        )
         text = f"{part.name} is not in the capture"
         if self.settings.unmatched == "close":
             self._out += self._close_frame("connection.close", 0, NOT_CAPTURED, text)

@@ -36,12 +36,11 @@ class Settling:
         self._known: dict[int, set[Key]] = {}
         self._keys: dict[int, Key] = {}
         for part in parts:
-            content = part.content
-            if part.side == SERVER and part.type == METHOD and content and content.is_complete:
-                if part.name in ("basic.deliver", "basic.get-ok"):
-                    key = self._key(part, False)
-                    self._keys[id(part)] = key
-                    self._known.setdefault(part.channel, set()).add(key)
+            is_delivery = part.side == SERVER and part.name in ("basic.deliver", "basic.get-ok")
+            if is_delivery and part.content is not None and part.content.is_complete:
+                key = self._key(part, False)
+                self._keys[id(part)] = key
+                self._known.setdefault(part.channel, set()).add(key)
 
     # -- the two worlds' deliveries -------------------------------------------------------
 
