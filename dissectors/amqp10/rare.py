@@ -78,7 +78,8 @@ class RareFrames:
         status = _MALFORMED if problems else _OK
         self._put(base, "status", _INCOMPLETE if self._state.has_hole else status)
         self._put(base, "name", word(frame.name))
-        rest = self._rest(frame)
+        # In a SASL frame a field that is wrong may be a secret in the wrong place.
+        rest = self._rest(frame) if frame_type == AMQP_FRAME or not problems else None
         self._text(base, dump(rest) if rest else None)
         self._report(problems, side)
         if frame_type == AMQP_FRAME:
