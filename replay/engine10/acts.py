@@ -21,7 +21,6 @@ class Before:
     replies: int = 0
     deliveries: int = 0
     outcomes: int = 0
-    grants: int = 0
 
 
 @dataclass(slots=True)
@@ -67,16 +66,6 @@ class Reply:
     session: SessionPair | None = None
     link: LinkPair | None = None
     delivery: PeerDelivery | None = None
-    is_given_up: bool = False
-
-
-@dataclass(slots=True)
-class Grant:
-    """The peer, as a receiver, raised the limit of a link or asked us to drain it."""
-
-    link: LinkPair
-    limit: int
-    is_drain: bool
     is_given_up: bool = False
 
 

@@ -139,7 +139,8 @@ class Engine10(Engine):
         if self._losses.is_lost(act) or self._losses.is_short(act):
             return self._skip(act)
         self._pending = self._frames(act)
-        return self._go_on(act) if self._pending else self._skip(act)
+        is_held = act.delivery is not None and bool(act.delivery.held)
+        return self._go_on(act) if self._pending or is_held else self._skip(act)
 
     def skip_wait(self, now_ns: int) -> None:
         wait = self._wait

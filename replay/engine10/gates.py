@@ -15,7 +15,7 @@ from functools import partial
 
 from dissectors.amqp10.serial import serial_diff
 
-from .acts import Act, Grant, Reply
+from .acts import Act, Reply
 from .live import Live
 from .model import attach_of, credit_of, known, window_of
 from .pairs import LinkPair, PeerDelivery, SessionPair
@@ -44,8 +44,6 @@ class Gates:
         self._reply_at = 0
         self._delivery_at = 0
         self._outcome_at = 0
-        self._grant_at = 0
-        self._missing_outcomes = 0
 
     def hold(self, act: Act) -> Wait | None:
         """What this act has to wait for; None if it may go."""
@@ -139,13 +137,8 @@ class Gates:
         return self._outcomes(act.before.outcomes)
 
     def _everything(self, act: Act) -> Wait | None:
+        """Credit is not among it: peers top it up in batches that no two runs share."""
         before = act.before
-        grants = self._reading.grants
-        while self._grant_at < before.grants:
-            grant = grants[self._grant_at]
-            if not _has_grant(grant):
-                return Wait(f"credit on {grant.link.title}", grant.link.dry_up)
-            self._grant_at += 1
         return self._deliveries(before.deliveries) or self._outcomes(before.outcomes)
 
     # -- rules by performative ------------------------------------------------------------
@@ -212,11 +205,6 @@ def _has_come(delivery: PeerDelivery) -> bool:
 def _give_up_delivery(delivery: PeerDelivery) -> None:
     delivery.is_given_up = True
     delivery.link.dry_up()
-
-
-def _has_grant(grant: Grant) -> bool:
-    link = grant.link
-    return link.is_dead or link.is_dry or _has_limit(link, grant.limit)
 
 
 def _is_drain_asked(link: LinkPair, limit: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from dissectors.amqp10.serial import serial_add, serial_diff
 from replay.script import ConversationScript, Step
 
-from .acts import Act, Before, Grant, Outcome, Reply
+from .acts import Act, Before, Outcome, Reply
 from .content import PROPERTIES, digest_of, section_of
 from .frame import EMPTY, PROTOCOL_HEADER, UNREADABLE, Frame
 from .model import Model, credit_of, endpoint, known, link_at
@@ -22,6 +22,7 @@ from .sasl import CapturedLogin
 
 DECLARED = 0x33
 _SASL = "sasl-"
+_ENDING = ("detach", "end")
 _T = TypeVar("_T")
 
 
@@ -43,7 +44,7 @@ def declared_txn(state: bytes) -> bytes | None:
 
 
 class Reading:
-    """Acts, replies, deliveries, outcomes and grants, each in captured order."""
+    """Acts, replies, deliveries and outcomes, each in captured order."""
 
     def __init__(self, conversation: ConversationScript, side: int) -> None:
         self.side = side
@@ -52,7 +53,6 @@ class Reading:
         self.replies: list[Reply] = []
         self.deliveries: list[PeerDelivery] = []
         self.outcomes: list[Outcome] = []
-        self.grants: list[Grant] = []
         self.sessions: list[SessionPair] = []
         self.has_own_open = False
         self._model = Model(conversation.connection_id)
@@ -77,7 +77,7 @@ class Reading:
         advance = self._advance(step.side, frame, link)
         credit = None if link is None else credit_of(link)
         self._model.take(step.side, step.octets, step.ts_ns)
-        if session is None or link is None:
+        if frame.name not in _ENDING:
             session, link = self._of(step.side, frame)
         if step.side != self.side:
             pair = self._link(session, link)
@@ -132,7 +132,7 @@ class Reading:
         return pair
 
     def _before(self) -> Before:
-        return Before(len(self.replies), len(self.deliveries), len(self.outcomes), len(self.grants))
+        return Before(len(self.replies), len(self.deliveries), len(self.outcomes))
 
     def _advance(self, side: int, frame: Frame, link: Any | None) -> int:
         """Credit that a sender's flow gives up: its delivery-count runs ahead (1.0 §2.6.7)."""
@@ -290,8 +290,6 @@ class Reading:
     ) -> None:
         if link is not None and link.is_drained:
             self.replies.append(Reply("drained credit", step, session, link))
-        if link is not None and link.is_own_sender and frame.uint("link-credit") is not None:
-            self.grants.append(Grant(link, self._limit(link), frame.flag("drain")))
 
 
 _OWN: dict[str, Callable[[Reading, Act], None]] = {

@@ -30,10 +30,10 @@ def reencoded(writer: Writer, act: Act, live: Live) -> list[bytes]:
 def _whole_message(act: Act, frames: list[bytes], live: Live) -> list[bytes]:
     delivery = act.delivery
     assert delivery is not None
-    held = delivery.held
-    held += frames
+    delivery.held += frames
     if not act.is_last:
         return []
+    held, delivery.held = delivery.held, []
     first = Frame(held[0])
     if first.performative is None or act.frame.flag("aborted"):
         return held
