@@ -7,6 +7,9 @@ from pathlib import Path
 
 from dissectors.problems import PROBLEM_CODES
 from dissectors.tables import CORE_TABLES, SCHEMA_VERSION, TABLES, Table
+from spark_etl.metrics.definitions import METRICS
+from spark_etl.metrics.options import GROUPS
+from spark_etl.metrics.tiers import EQUAL_COUNTS, TIERS, UNEQUAL_COUNTS
 
 _TYPES = {
     "int64": "int64",
@@ -18,6 +21,7 @@ _TYPES = {
     "string": "string",
     "hash": "string, 16 hex digits",
     "bytes": "binary",
+    "number": "double",
 }
 
 
@@ -60,7 +64,46 @@ def problems_page() -> str:
     return "\n".join([*lines, ""])
 
 
-PAGES = {"tables.md": tables_page, "problems.md": problems_page}
+def metrics_page() -> str:
+    lines = [
+        "# Metrics",
+        "",
+        "`amqpscope analyze CAPTURE… -o DIR` writes these tables beside those of the dissectors "
+        "([tables](tables.md)); `spark_etl.load(DIR)` gives all of them as pandas, by name. Times "
+        "are nanoseconds; times of day since 1970 UTC. Packet numbers are those that "
+        "`tshark -Y frame.number==N` shows in the row's capture file.",
+        "",
+        "`--group-by` joins links: "
+        + ", ".join(f"`{word}`" for word in GROUPS)
+        + "; columns that a grouping does not keep apart are null. It concerns "
+        "flow_control, settlement, backlog, latencies and throughput; stalls, credit_timeline and "
+        "end_to_end are always in full. `--window SECONDS` sets the time windows (1 s).",
+        "",
+    ]
+    for metric in METRICS.values():
+        lines += [*_table_lines(metric.table), "", f"Rests on: {metric.clauses}.", ""]
+        lines += [f"How exact: {metric.exactness}", ""]
+        if metric.table.name == "end_to_end":
+            lines += [*_tier_lines(), ""]
+    return "\n".join(lines)
+
+
+def _tier_lines() -> list[str]:
+    lines = ["| matched_by | equal | confidence |", "|---|---|---|"]
+    for tier in TIERS:
+        alone = ", and no other publish has it" if tier.is_unique_only else ""
+        lines.append(f"| `{tier.name}` | {', '.join(tier.columns)}{alone} | {tier.confidence} |")
+    return [
+        *lines,
+        "",
+        "`route` is the routing key or queue of 0-9, and the node's name in a 1.0 address. Of "
+        "several publishes with the same key the k-th goes with the k-th delivery, and the "
+        f"confidence is multiplied by {EQUAL_COUNTS}, or by {UNEQUAL_COUNTS} where there are not "
+        "as many deliveries as publishes.",
+    ]
+
+
+PAGES = {"tables.md": tables_page, "problems.md": problems_page, "metrics.md": metrics_page}
 
 
 def _table_lines(table: Table) -> list[str]:

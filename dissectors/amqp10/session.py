@@ -49,9 +49,8 @@ class Session:
         self.end_condition: str | None = None
         self.end_reason: str | None = None
         self.is_inferred = True
-        # Links that are not over by link_id, and by (name, sender) the last of that name.
-        self.links: dict = {}
-        self.names: dict = {}
+        self.is_open = True
+        self.links: list = []
         self.transfer_count = 0
         self.commit_count = 0
         self.rollback_count = 0

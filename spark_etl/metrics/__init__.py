@@ -1,0 +1,25 @@
+"""Metrics: DataFrame → DataFrame functions over the tables of the dissectors, one topic a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spark_etl.metrics.options import MetricOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["MetricOptions", "compute"]
+
+
+def compute(
+    tables: dict[str, DataFrame], options: MetricOptions | None = None
+) -> dict[str, DataFrame]:
+    """All metric tables by name, lazily: nothing runs before somebody asks a frame for rows.
+
+    ``tables`` are those of ``amqpscope dissect`` (connections, sessions, links, frames,
+    transfers, credits).
+    """
+    from spark_etl.metrics import plan
+
+    return plan.metric_frames(tables, options or MetricOptions())

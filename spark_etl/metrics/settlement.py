@@ -1,0 +1,127 @@
+"""Settlement per link and outcome: counts, latency, batching, redelivery, observed guarantee."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from spark_etl.metrics.definitions import SETTLEMENT
+from spark_etl.metrics.options import DIMENSIONS, MetricOptions
+from spark_etl.metrics.percentiles import quantile_columns, with_group_size, with_quantiles
+from spark_etl.metrics.shape import LINK, conform, with_dimensions
+from spark_etl.metrics.timeline import awaits_settlement
+
+SETTLING_FRAMES = (
+    "disposition", "basic.ack", "basic.nack", "basic.reject", "basic.recover",
+    "basic.recover-async", "message.accept", "message.reject", "message.release",
+)  # fmt: skip
+_KEYS = (*DIMENSIONS, "direction", "outcome")
+
+
+def settlement_latency() -> Column:
+    """From a message's last frame to the frame that settled it; a link's end settles nothing."""
+    took = F.col("settled_ts_ns") - F.col("last_ts_ns")
+    is_stated = F.coalesce(F.col("settle_kind"), F.lit("")).isin("single", "range")
+    return F.when(awaits_settlement() & is_stated, F.greatest(took, F.lit(0)))
+
+
+def settlement(tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
+    facts = with_dimensions(_facts(tables), tables, options)
+    sized = with_group_size(facts, _KEYS, "latency_ns")
+    groups = with_quantiles(
+        sized.groupBy(*_KEYS).agg(*_counts(), *quantile_columns("latency_ns", options.exact_limit))
+    )
+    frames = (
+        with_dimensions(_settling_frames(tables["frames"]), tables, options)
+        .groupBy(*(F.col(k).alias(f"_{k}") for k in _KEYS))
+        .agg(F.count(F.lit(1)).alias("settle_frame_count"))
+    )
+    same = [F.col(k).eqNullSafe(F.col(f"_{k}")) for k in _KEYS]
+    condition = same[0]
+    for part in same[1:]:
+        condition = condition & part
+    groups = groups.join(frames, on=condition, how="left")
+    explicit = F.col("single_count") + F.col("range_count")
+    frame_count = F.when(explicit > 0, F.coalesce("settle_frame_count", F.lit(0))).otherwise(0)
+    groups = groups.withColumn("settle_frame_count", frame_count).withColumn(
+        "batch_mean", F.when(frame_count > 0, explicit / F.col("settle_frame_count"))
+    )
+    return conform(_with_guarantee(groups), SETTLEMENT.table)
+
+
+def _facts(tables: dict[str, DataFrame]) -> DataFrame:
+    modes = tables["links"].select("connection_id", "link_id", "rcv_settle_mode")
+    transfers = tables["transfers"].join(modes, on=["connection_id", "link_id"], how="left")
+    # 1.0 §2.6.12: with receiver-settle-mode second the outcome is known before it is settled.
+    is_second = (F.col("rcv_settle_mode") == "second") & (
+        F.col("outcome_ts_ns") < F.col("settled_ts_ns")
+    )
+    return transfers.where(~F.col("is_aborted")).select(
+        *LINK,
+        "direction",
+        "outcome",
+        "body_bytes",
+        "is_presettled",
+        "is_redelivered",
+        "settle_kind",
+        awaits_settlement().alias("is_awaiting"),
+        F.col("settled_ts_ns").isNotNull().alias("is_settled"),
+        F.coalesce(is_second, F.lit(False)).alias("is_second"),
+        settlement_latency().alias("latency_ns"),
+    )
+
+
+def _counts() -> list[Column]:
+    def count(condition: Column) -> Column:
+        return F.sum(F.coalesce(condition, F.lit(False)).cast("long"))
+
+    kind = F.col("settle_kind")
+    is_awaiting = F.col("is_awaiting")
+    return [
+        F.count(F.lit(1)).alias("count"),
+        F.sum("body_bytes").alias("body_bytes"),
+        count(F.col("is_presettled")).alias("presettled_count"),
+        count(is_awaiting & (kind == "single")).alias("single_count"),
+        count(is_awaiting & (kind == "range")).alias("range_count"),
+        count(is_awaiting & (kind == "implicit")).alias("implicit_count"),
+        count(is_awaiting & ~F.col("is_settled")).alias("unsettled_count"),
+        count(~is_awaiting & ~F.col("is_presettled")).alias("_unasked_count"),
+        count(F.col("is_second")).alias("_second_count"),
+        count(F.col("is_redelivered")).alias("redelivered_count"),
+        F.count("latency_ns").alias("latency_count"),
+    ]
+
+
+def _settling_frames(frames: DataFrame) -> DataFrame:
+    """Frames that settle, under the direction of the messages that they settle."""
+    is_by_sender = F.coalesce(F.get_json_object("fields", "$.role"), F.lit("")) == "sender"
+    reverse = F.when(F.col("direction") == "c2s", "s2c").when(F.col("direction") == "s2c", "c2s")
+    is_settling = F.col("name").isin(*SETTLING_FRAMES) & F.coalesce("is_settled", F.lit(True))
+    return frames.where(is_settling & F.col("link_id").isNotNull()).select(
+        *LINK,
+        F.when(is_by_sender, F.col("direction"))
+        .otherwise(F.coalesce(reverse, "direction"))
+        .alias("direction"),
+        "outcome",
+    )
+
+
+def _with_guarantee(groups: DataFrame) -> DataFrame:
+    """The guarantee of all outcomes of a link together."""
+    whole = Window.partitionBy(*DIMENSIONS, "direction")
+
+    def total(*columns: str) -> Column:
+        return F.sum(sum((F.col(c) for c in columns[1:]), F.col(columns[0]))).over(whole)
+
+    once = total("presettled_count", "_unasked_count")
+    settled = total("single_count", "range_count")
+    waiting = total("unsettled_count", "implicit_count")
+    is_exact = (total("_second_count") == settled) & (total("redelivered_count") == 0)
+    guarantee = (
+        F.when((once > 0) & (settled + waiting > 0), "mixed")
+        .when(once > 0, "at-most-once")
+        .when((settled > 0) & is_exact, "exactly-once")
+        .when(settled > 0, "at-least-once")
+        .otherwise("unknown")
+    )
+    return groups.withColumn("guarantee", guarantee)
