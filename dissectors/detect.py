@@ -30,9 +30,17 @@ HEADER_BYTES = 8
 HTTP_STARTS = (b"GET ", b"POST ", b"PUT ", b"HEAD ", b"OPTIONS ", b"DELETE ", b"PATCH ",
                b"CONNECT ", b"PRI * HTTP/2", b"HTTP/1.")  # fmt: skip
 
-# Held per connection before the search for AMQP is given up.
-MAX_HELD_BYTES = 64 * 1024
-MAX_HELD_PIECES = 64
+# Held per connection before the search for AMQP is given up: more than the largest frame of usual
+# settings (128 KiB), inside which a capture may begin.
+MAX_HELD_BYTES = 256 * 1024
+MAX_HELD_PIECES = 256
+# Where the beginning of the connection is there and is no AMQP, a few more looks are enough (a
+# proxy may have put its own line in front).
+MAX_PIECES_AFTER_START = 16
+# What the beginning of a stream is looked at for (an HTTP head may be long).
+MAX_START_BYTES = 16 * 1024
+# While few pieces are held all are looked at again, since another side may explain them.
+FEW_PIECES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +89,40 @@ def detect(pieces: list[Piece], is_final: bool, is_whole: bool) -> Verdict | Non
             return Verdict(dialect, 1.0, "frame-shape", client, "method")
         if shapes.is_tls(start):
             client = side if shapes.is_client_hello(start) else -1
-            return Verdict("tls", 1.0, "frame-shape", client, "method" if client >= 0 else "unknown")
-    verdict = _by_shape(pieces)
+            return Verdict(
+                "tls", 1.0, "frame-shape", client, "method" if client >= 0 else "unknown"
+            )
+    has_looked = len(pieces) > FEW_PIECES and not is_final
+    verdict = _by_shape(pieces[-1:] if has_looked else pieces)
     if verdict is not None:
         return verdict
-    held = sum(len(piece.octets) for piece in pieces)
-    if is_final or held > MAX_HELD_BYTES or len(pieces) > MAX_HELD_PIECES:
-        return Verdict(None, 0.0, "frame-shape")
+    if is_final or _is_enough(pieces, is_whole):
+        return _by_shape(_inner_pieces(pieces)) or Verdict(None, 0.0, "frame-shape")
     return None
+
+
+def _is_enough(pieces: list[Piece], is_whole: bool) -> bool:
+    """Whether more pieces would not tell more."""
+    if is_whole and len(pieces) > MAX_PIECES_AFTER_START and pieces[0].offset == 0:
+        return True
+    held = sum([len(piece.octets) for piece in pieces])
+    return held > MAX_HELD_BYTES or len(pieces) > MAX_HELD_PIECES
+
+
+def _inner_pieces(pieces: list[Piece]) -> list[Piece]:
+    """Where frames begin inside the held streams, not with a segment."""
+    found = []
+    for side in (0, 1):
+        run, end = b"", -1
+        for piece in [p for p in pieces if p.side == side] + [Piece(side, b"", 0, 0, -1)]:
+            if piece.offset != end:
+                place = shapes.find_frames(run)
+                if place >= 0:
+                    found.append(Piece(side, run[place:], 0, 0, 0))
+                run = b""
+            run += piece.octets
+            end = piece.offset + len(piece.octets)
+    return found
 
 
 def _start_of(pieces: list[Piece], side: int) -> bytes:
@@ -100,7 +134,7 @@ def _start_of(pieces: list[Piece], side: int) -> bytes:
             continue
         if origin < 0:
             origin = piece.offset
-        if piece.offset != origin + len(start):
+        if piece.offset != origin + len(start) or len(start) > MAX_START_BYTES:
             break
         start += piece.octets
     return start
@@ -140,7 +174,9 @@ def _by_shape(pieces: list[Piece]) -> Verdict | None:
     for piece in pieces:
         frames, sender = shapes.score_09(piece.octets)
         if frames:
-            client = -1 if sender is None else (piece.side if sender == "client" else 1 - piece.side)
+            client = (
+                -1 if sender is None else (piece.side if sender == "client" else 1 - piece.side)
+            )
             known_by = "unknown" if client < 0 else "method"
             confidence = min(0.99, 0.7 + 0.1 * frames)
             verdict = Verdict("0-9-1", confidence, "frame-shape", client, known_by, True)
@@ -149,9 +185,19 @@ def _by_shape(pieces: list[Piece]) -> Verdict | None:
             if client >= 0:
                 return verdict
             continue
-        frames = shapes.score_10(piece.octets)
+        dialect, frames = _other_frames(piece.octets)
         if frames:
-            dialect = "1.0-draft" if shapes.is_draft(piece.octets) else "1.0"
             confidence = min(0.99, 0.7 + 0.1 * frames)
             return Verdict(dialect, confidence, "frame-shape", is_midstream=True)
     return best
+
+
+def _other_frames(octets: bytes) -> tuple[str, int]:
+    """A dialect with another frame header than 0-9-1, and how many of its frames begin here."""
+    frames = shapes.score_10(octets)
+    if frames:
+        return ("1.0-draft" if shapes.is_draft(octets) else "1.0"), frames
+    frames, _ = shapes.score_09(octets, 8)
+    if frames:
+        return "0-9-draft", frames
+    return "0-10", shapes.score_010(octets)

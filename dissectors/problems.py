@@ -35,7 +35,12 @@ CAPTURE = _codes(
     ("capture.read_error", "error", "the file could not be read", "kept what was read"),
     ("capture.empty", "error", "the file holds not a single byte", "file skipped"),
     ("capture.no_packets", "info", "the file holds no packet", "none needed"),
-    ("capture.bad_packet", "warning", "headers of a packet do not fit its length", "packet skipped"),
+    (
+        "capture.bad_packet",
+        "warning",
+        "headers of a packet do not fit its length",
+        "packet skipped",
+    ),
     ("capture.fragment_lost", "warning", "an IP datagram misses fragments", "datagram skipped"),
     ("capture.fragment_limit", "warning", "too many IP fragments waiting", "oldest dropped"),
     ("capture.time_backwards", "info", "packets are not in order of time", "order of file kept"),
@@ -44,7 +49,12 @@ CAPTURE = _codes(
 TCP = _codes(
     ("tcp.gap", "error", "stream bytes are not in the capture", "went on after the gap"),
     ("tcp.snaplen", "error", "packet cut by the capture's snap length", "treated as a gap"),
-    ("tcp.overlap_conflict", "warning", "a retransmission differs from the first copy", "kept first"),
+    (
+        "tcp.overlap_conflict",
+        "warning",
+        "a retransmission differs from the first copy",
+        "kept first",
+    ),
     ("tcp.before_start", "warning", "data older than the first byte seen", "ignored"),
     ("tcp.out_of_window", "warning", "a segment far ahead of the stream", "ignored"),
     ("tcp.buffer_limit", "error", "too many bytes wait for a missing one", "declared a gap"),
@@ -66,7 +76,12 @@ FRAME = _codes(
     ("frame.holed", "error", "bytes inside a frame are missing", "kept what was seen"),
     ("frame.too_large", "error", "a frame is larger than the limit kept in memory", "not decoded"),
     ("frame.leftover", "info", "the capture ends inside a frame", "none needed"),
-    ("frame.bug", "error", "the decoder failed on this frame; please report", "frame kept undecoded"),
+    (
+        "frame.bug",
+        "error",
+        "the decoder failed on this frame; please report",
+        "frame kept undecoded",
+    ),
 )
 
 FRAME09 = _codes(
@@ -86,7 +101,12 @@ FRAME09 = _codes(
 
 CONTENT09 = _codes(
     ("content09.bad_header", "error", "a content header without its fixed part", "not applied"),
-    ("content09.bad_properties", "error", "properties end before they should", "kept what was read"),
+    (
+        "content09.bad_properties",
+        "error",
+        "properties end before they should",
+        "kept what was read",
+    ),
     ("content09.unknown_properties", "warning", "property flags of no known property", "kept"),
     ("content09.channel_zero", "error", "content on channel 0", "not applied"),
     ("content09.wrong_class", "warning", "a header of another class than its method", "kept"),
@@ -122,7 +142,12 @@ FRAME10 = _codes(
 
 TYPE10 = _codes(
     ("type10.truncated", "error", "a value runs past the octets there are", "kept as raw octets"),
-    ("type10.unknown_constructor", "error", "a format code not in the standard", "kept as raw octets"),
+    (
+        "type10.unknown_constructor",
+        "error",
+        "a format code not in the standard",
+        "kept as raw octets",
+    ),
     ("type10.bad_text", "error", "octets that are no text in their encoding", "kept as raw octets"),
     ("type10.bad_boolean", "error", "a boolean that is neither 0 nor 1", "kept as raw octets"),
     ("type10.bad_count", "error", "a compound's size and count disagree", "kept what was found"),
@@ -142,11 +167,17 @@ MESSAGE10 = _codes(
 )
 
 STATE10 = _codes(
-    ("state10.unknown_channel", "error", "a frame on a channel without session", "session inferred"),
+    (
+        "state10.unknown_channel",
+        "error",
+        "a frame on a channel without session",
+        "session inferred",
+    ),
     ("state10.channel_in_use", "error", "begin on a channel that is in use", "session replaced"),
     ("state10.bad_remote_channel", "error", "a begin answers one that was not sent", "kept"),
     ("state10.unattached_handle", "error", "a frame with a handle without link", "link inferred"),
     ("state10.handle_in_use", "error", "attach with a handle that is in use", "link replaced"),
+    ("state10.wrong_direction", "error", "a transfer from a link's receiving side", "kept"),
     ("state10.unfinished_delivery", "error", "a delivery begins inside another", "first one cut"),
     ("state10.missing_delivery_id", "error", "a first transfer without delivery-id", "kept"),
     ("state10.unknown_delivery", "warning", "a disposition of what was not sent", "ignored"),
@@ -169,5 +200,20 @@ WEBSOCKET = _codes(
 )
 
 PROBLEM_CODES: dict[str, ProblemCode] = {
-    p.code: p for p in (*CAPTURE, *TCP, *DETECT, *FRAME, *TLS, *WEBSOCKET, *FRAME09, *CONTENT09, *STATE09, *FRAME10, *TYPE10, *MESSAGE10, *STATE10)
+    p.code: p
+    for p in (
+        *CAPTURE,
+        *TCP,
+        *DETECT,
+        *FRAME,
+        *TLS,
+        *WEBSOCKET,
+        *FRAME09,
+        *CONTENT09,
+        *STATE09,
+        *FRAME10,
+        *TYPE10,
+        *MESSAGE10,
+        *STATE10,
+    )
 }

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 def connection_row(flow: Flow, how: str) -> dict[str, Any]:
     """Columns by name; the decoder's facts come last and win."""
     talk, conn = flow.conversation, flow.conn
-    client_half = talk.half_1 if flow.swap else talk.half_0
-    server_half = talk.half_0 if flow.swap else talk.half_1
+    # A decoder may find in the middle that the sides are the other way round.
+    is_turned = conn.facts.get("client", conn.client) != conn.client
+    swap = flow.swap ^ is_turned
+    client_half = talk.half_1 if swap else talk.half_0
+    server_half = talk.half_0 if swap else talk.half_1
     halves = (client_half, server_half)
     row: dict[str, Any] = {
         "connection_id": conn.connection_id,
@@ -36,7 +39,7 @@ def connection_row(flow: Flow, how: str) -> dict[str, Any]:
         "leftover_bytes": conn.leftover_bytes,
         "frame_count": conn.frame_no,
         "tcp_end": how,
-        "reset_by": _side(talk.reset_by, flow.swap),
+        "reset_by": _side(talk.reset_by, swap),
         "handshake_rtt_ns": talk.handshake_rtt_ns if talk.handshake_rtt_ns >= 0 else None,
         "retransmit_count": sum(h.retransmit_count for h in halves),
         "retransmit_bytes": sum(h.retransmit_bytes for h in halves),
@@ -46,7 +49,7 @@ def connection_row(flow: Flow, how: str) -> dict[str, Any]:
         "zero_window_ns": sum(h.zero_window_ns for h in halves),
         "reset_count": talk.reset_count,
         "gap_count": talk.gap_count,
-        "close_reason": _tcp_reason(how, _side(talk.reset_by, flow.swap)),
+        "close_reason": _tcp_reason(how, _side(talk.reset_by, swap)),
     }
     if talk.rtt_count:
         row["rtt_min_ns"] = talk.rtt_min_ns

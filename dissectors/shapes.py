@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Callable
 
 FRAME_END_09 = 0xCE
 FRAME_TYPES_09 = frozenset({1, 2, 3, 8})
@@ -26,12 +28,23 @@ FRAME_CODES_10 = frozenset({*range(0x10, 0x19), *range(0x40, 0x45)})
 _DRAFT_DOMAIN = b"\x80\x00\x00\x00\x01"
 
 
-def score_09(octets: bytes) -> tuple[int, str | None]:
-    """Number of 7-octet-header frames in a row from the start, and who must have sent them."""
+# Enough to be as sure as shapes can make us.
+MAX_SCORE = 16
+_HEADER_09 = {7: struct.Struct(">BHI"), 8: struct.Struct(">BxHI")}
+# 0-10 §4.3: flags with version 0, segment type, size, 0, track, channel, 4 reserved octets
+_HEADER_010 = struct.Struct(">BBHBBHI")
+_CLASSES_010 = range(1, 11)
+
+
+def score_09(octets: bytes, width: int = 7) -> tuple[int, str | None]:
+    """Number of frames in a row from the start, and who must have sent them.
+
+    ``width`` is that of the frame header: 8 in the 0-9 revision 1 draft, with its cycle octet."""
     count, offset, sender = 0, 0, None
-    while offset + 8 <= len(octets) and count < 16:
-        frame_type, _channel, size = struct.unpack_from(">BHI", octets, offset)
-        end = offset + 7 + size
+    unpack = _HEADER_09[width].unpack_from
+    while offset + width + 1 <= len(octets) and count < MAX_SCORE:
+        frame_type, _channel, size = unpack(octets, offset)
+        end = offset + width + size
         if frame_type not in FRAME_TYPES_09 or size > MAX_SHAPE_FRAME:
             break
         if end >= len(octets):
@@ -41,7 +54,7 @@ def score_09(octets: bytes) -> tuple[int, str | None]:
         if frame_type == 1:
             if size < 4:
                 break
-            ids = struct.unpack_from(">HH", octets, offset + 7)
+            ids = struct.unpack_from(">HH", octets, offset + width)
             if ids[0] not in CLASSES_09 or not 0 < ids[1] <= MAX_METHOD_ID:
                 break
             sender = sender or SENDERS_09.get(ids)
@@ -55,7 +68,7 @@ def score_09(octets: bytes) -> tuple[int, str | None]:
 def score_10(octets: bytes) -> int:
     """Number of 1.0 frames in a row from the start; the last one may be cut."""
     count, offset = 0, 0
-    while offset + 8 <= len(octets) and count < 16:
+    while offset + 8 <= len(octets) and count < MAX_SCORE:
         size, doff, frame_type, _channel = struct.unpack_from(">IBBH", octets, offset)
         body = offset + 4 * doff
         if size < 8 or doff < 2 or frame_type > 1 or 4 * doff > size or size > 16 * MAX_SHAPE_FRAME:
@@ -69,6 +82,46 @@ def score_10(octets: bytes) -> int:
         count += 1
         offset += size
     return count
+
+
+def score_010(octets: bytes) -> int:
+    """Number of whole 0-10 frames in a row from the start; a single one must name a class."""
+    count, offset = 0, 0
+    while offset + _HEADER_010.size <= len(octets) and count < MAX_SCORE:
+        flags, kind, size, zero, track, _channel, reserved = _HEADER_010.unpack_from(octets, offset)
+        if flags >> 4 or kind > 3 or zero or reserved or track > 1 or size < _HEADER_010.size:
+            break
+        if offset + size > len(octets):
+            break
+        body = octets[offset + _HEADER_010.size : offset + size]
+        if kind <= 1 and (len(body) < 2 or body[0] not in _CLASSES_010):
+            break
+        count += 1
+        offset += size
+    first_kind = octets[1] if count else 0
+    return count if count > 1 or first_kind <= 1 else 0
+
+
+# Where frames may begin inside a stream: behind a frame-end, or a small size, doff 2 and a type.
+_INSIDE: tuple[tuple[re.Pattern[bytes], Callable[[bytes], int]], ...] = (
+    (re.compile(rb"\xce(?=[\x01\x02\x03\x08][\x00-\xff]{2}\x00)"), lambda o: score_09(o)[0]),
+    (re.compile(rb"(?=\x00[\x00-\xff]{3}\x02[\x00\x01])"), score_10),
+)
+# So long may the search inside take; frames are much more frequent than this.
+_MAX_CANDIDATES = 2000
+_FRAMES_INSIDE = 3
+_REACH = 4096
+
+
+def find_frames(octets: bytes) -> int:
+    """First place inside a stream from which several frames follow one another, or -1."""
+    for pattern, score in _INSIDE:
+        for number, match in enumerate(pattern.finditer(octets)):
+            if number >= _MAX_CANDIDATES:
+                break
+            if score(octets[match.end() : match.end() + _REACH]) >= _FRAMES_INSIDE:
+                return match.end()
+    return -1
 
 
 def descriptor_code(octets: bytes, offset: int) -> int | str | None:

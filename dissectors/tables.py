@@ -239,7 +239,11 @@ TRANSFERS = _table(
     ("exchange", "text", "0-9: exchange ('' is the default one)"),
     ("routing_key", "text", "0-9: routing key"),
     ("queue", "text", "0-9: queue, where the capture tells"),
-    ("delivery_id", "int64", "1.0: delivery-id; 0-9: delivery-tag, or publish number when confirming"),
+    (
+        "delivery_id",
+        "int64",
+        "1.0: delivery-id; 0-9: delivery-tag, or publish number when confirming",
+    ),
     ("delivery_tag", "string", "1.0: hex of the tag; 0-9: the number as text"),
     ("capture", "text!", "capture file of its first packet"),
     ("first_packet_no", "int64!", "packet of its first frame"),

@@ -48,7 +48,7 @@ class Tracker:
         self.sides_0: dict = {}
         self.sides_1: dict = {}
         # flows that closed and linger, in order of their ends
-        self.closing = deque()
+        self.closing: deque = deque()
         self.recent = Recent()
         self.since_audit = 0
         self.file_index = -1
@@ -64,8 +64,8 @@ class Tracker:
         source: PacketSource = self.source
         view: PacketView = self.view
         found: cython.int
-        count: cython.int
-        for count in range(PACKETS_PER_PUMP):
+        _count: cython.int
+        for _count in range(PACKETS_PER_PUMP):
             if not source.advance():
                 return 0
             if source.file_index != self.file_index:

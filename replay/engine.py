@@ -70,6 +70,8 @@ class Settings:
     rewriter: Rewriter = field(default_factory=Rewriter)
     credentials: Credentials = field(default_factory=Credentials)
     causality: str = "window"
+    # wire: captured octets; semantic: the same operations, written anew from their values
+    mode: str = "wire"
     # Our own limit on frames, over and above what was captured and what the peer allows.
     max_frame_bytes: int | None = None
     heartbeat_s: float | None = None  # None: as captured
@@ -114,6 +116,8 @@ class Engine(ABC):
         self.is_closed = False
         self.sent_step_count = 0
         self.skipped_step_count = 0
+        # Octets that must not be recorded (a SASL response): masked wherever they are written.
+        self.secrets: list[bytes] = []
         # xxh3-64 of bodies that went out changed → of the captured body, for the comparison.
         self.body_hashes: dict[str, str] = {}
 

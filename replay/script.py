@@ -77,6 +77,8 @@ class Script:
     captures: tuple[str, ...]
     connections: list[ConversationScript]
     tables: Tables
+    # Of the files as well as of the connections.
+    problems: Rows = field(default_factory=list)
 
     def connection(self, connection_id: str) -> ConversationScript:
         """By its identifier, or by the number that `dissect` prints it with (from 1)."""
@@ -95,7 +97,7 @@ class Script:
             name: [row for row in rows if row.get("connection_id") in ids]
             for name, rows in self.tables.items()
         }
-        return Script(self.captures, chosen, tables)
+        return Script(self.captures, chosen, tables, self.problems)
 
 
 class _ScriptTap:
@@ -143,4 +145,4 @@ def read_script(captures: str | Sequence[str], options: Options | None = None) -
         found.row = row
         found.dialect = row["dialect"]
     ordered = sorted(tap.conversations.values(), key=lambda c: (c.first_ts_ns, c.connection_id))
-    return Script(names, ordered, tables)
+    return Script(names, ordered, tables, tables.get("problems", []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -33,7 +34,17 @@ def dissect(paths: str | list[str], **options: Any) -> Tables:
 
 def unlocated(rows: Rows) -> Rows:
     """Rows without what differs between copies of a capture: file, packets, times, health."""
-    left_out = ("capture", "packet_no", "ts_ns", "count", "rtt", "connection_id", "retransmit_bytes")
+    left_out = (
+        *("capture", "packet_no", "ts_ns", "count", "rtt", "connection_id", "retransmit_bytes"),
+        "zero_window",
+    )
     return [
-        {k: v for k, v in row.items() if not any(part in k for part in left_out)} for row in rows
+        {k: _untimed(v) for k, v in row.items() if not any(part in k for part in left_out)}
+        for row in rows
+        if not str(row.get("event")).startswith("tcp-")
     ]
+
+
+def _untimed(value: Any) -> Any:
+    """A value without the durations that details may hold."""
+    return re.sub(r'"[a-z_]+_silence_ms":\d+,?', "", value) if isinstance(value, str) else value

@@ -33,6 +33,7 @@ cdef class Channel:
     cdef public dict references
     cdef public long long shared_prefetch
     cdef public long long consumer_prefetch
+    cdef public bint has_global_limit
     cdef public long long prefetch_size
     cdef public long long consumer_unsettled
     cdef public str last_queue
@@ -43,6 +44,7 @@ cdef class Channel:
     cpdef Transfer begin(self, int side, long long kind, Link link, StreamDecoder dec)
     cpdef Transfer publish(
         self, int side, str exchange, str routing_key, bint is_mandatory, StreamDecoder dec)
+    cpdef int _number(self, Transfer t, StreamDecoder dec) except -1
     cpdef Transfer deliver(
         self, int side, unsigned long long tag, bint is_redelivered, str consumer_tag,
         str exchange, str routing_key, StreamDecoder dec)

@@ -84,6 +84,7 @@ class Channel:
         self.references: dict = {}
         self.shared_prefetch = 0
         self.consumer_prefetch = 0
+        self.has_global_limit = False
         self.prefetch_size = 0
         self.consumer_unsettled = 0
         self.last_queue = None
@@ -142,6 +143,11 @@ class Channel:
             t.is_held = True
             if len(self.mandatory) > MAX_MANDATORY:
                 self._release_mandatory()
+        self._number(t, dec)
+        return t
+
+    def _number(self, t: Transfer, dec: StreamDecoder) -> cython.int:
+        """What a publish waits for: its confirm, by its number, or the end of its transaction."""
         if self.unplaced is not None:
             t.is_held = True
             self.unplaced.add_publish(t)
@@ -157,7 +163,7 @@ class Channel:
                 self._drop_oldest(self.unconfirmed, "unconfirmed publishes", dec)
         elif self.transaction is not None:
             self.state.add_to_transaction(self, t, dec)
-        return t
+        return 0
 
     def deliver(
         self, side: cython.int, tag: cython.ulonglong, is_redelivered: cython.bint,
@@ -186,6 +192,8 @@ class Channel:
                 self.state.credit_exhausted(
                     self, None, self.shared_prefetch, self.consumer_unsettled, dec
                 )
+            if self.has_global_limit:
+                self.state.check_global_limit(dec)
         return t
 
     def expect_settlement(self, t: Transfer, dec: StreamDecoder) -> cython.int:
@@ -214,17 +222,23 @@ class Channel:
     ) -> Transfer:
         """A content header; the transfer that it belongs to, or None (said in problems)."""
         t: Transfer = self.current_1 if side else self.current_0
+        if t is not None and t.is_gapped and t.children_left <= 0 and (
+            t.has_header or t.body_bytes
+        ):
+            # After a gap this is another message's, whose method was lost.
+            self.cut_short(side, dec)
+            t = None
         if t is None:
             if not (self.is_lost_1 if side else self.is_lost_0):
                 self.note(
                     "content09.unexpected_header", "a content header without its method", side, dec
                 )
-            return None
+                return None
+            t = self.state.infer_content(self, side)
+            if t is None:
+                return None
         if t.has_header:
             if t.children_left <= 0:
-                if t.is_gapped:
-                    self.cut_short(side, dec)
-                    return None
                 self.note(
                     "content09.unexpected_header",
                     f"a second header, {t.body_bytes} of {t.body_size} octets of the first seen",
@@ -273,9 +287,7 @@ class Channel:
         """Body octets; the transfer that they belong to, or None (said in problems)."""
         t: Transfer = self.current_1 if side else self.current_0
         if t is None or not t.has_header:
-            if not (self.is_lost_1 if side else self.is_lost_0) and (t is None or not t.is_gapped):
-                self.note("content09.unexpected_body", "a body without its header", side, dec)
-            return None
+            return self._headless_body(side, t, buf, start, end, dec)
         if t.children_left > 0:
             self.note(
                 "content09.wrong_weight", f"{t.children_left} child contents are missing", side, dec
@@ -294,6 +306,26 @@ class Channel:
                     f"{t.body_bytes} octets of body, {t.body_size} announced", side, dec,
                 )
             self.assembled(side, t, dec)
+        return t
+
+    def _headless_body(self, side, t: Transfer | None, buf: bytes, start, end, dec: StreamDecoder):
+        """After a gap a body may have lost its header: its message is there, but not complete."""
+        if t is None:
+            if not (self.is_lost_1 if side else self.is_lost_0):
+                self.note("content09.unexpected_body", "a body without its method", side, dec)
+                return None
+            t = self.state.infer_content(self, side)
+            if t is None:
+                return None
+        elif not t.is_gapped:
+            self.note("content09.unexpected_body", "a body without its header", side, dec)
+            return None
+        t.frame_count += 1
+        t.last_ts = dec.ts_ns
+        t.last_packet = dec.packet_no
+        t.body_bytes += end - start
+        if t.link is not None:
+            t.link.body_bytes += end - start
         return t
 
     def assembled(self, side: cython.int, t: Transfer, dec: StreamDecoder) -> cython.int:
@@ -336,6 +368,19 @@ class Channel:
         t.settle_kind = PRESETTLED
         t.is_settled = True
         return 0
+
+    def lost_publish(self, side, dec: StreamDecoder):
+        """A publish whose method was lost: it has a number, but no address."""
+        t: Transfer = self.begin(side, PUBLISH, None, dec)
+        self._number(t, dec)
+        return t
+
+    def set_lost(self, side) -> None:
+        """Content frames without a beginning are no surprise on this side from here on."""
+        if side:
+            self.is_lost_1 = True
+        else:
+            self.is_lost_0 = True
 
     def set_current(self, side, t: Transfer | None) -> None:
         """The content in progress on a side."""
@@ -395,10 +440,7 @@ class Channel:
         while t is not None:
             t.is_gapped = True
             t = t.parent
-        if side:
-            self.is_lost_1 = True
-        else:
-            self.is_lost_0 = True
+        self.set_lost(side)
         if self.is_confirming and self.unplaced is None and side == self.state.client_side:
             # Publishes may be among the missing: from here on their numbers are a guess.
             self.unplaced = UnplacedConfirms(self.publish_no)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dissectors.amqp09.channel import Channel
-from dissectors.amqp09.codes import GET
+from dissectors.amqp09.codes import DELIVER, GET
 from dissectors.amqp09.field_tables import FieldTable
 from dissectors.amqp09.jsonvalue import dumps
 from dissectors.amqp09.methods import DecodedMethod
@@ -126,6 +126,30 @@ class LinkState:
             link = channel.getters[queue, is_no_ack] = self.new_link(channel, "getter", row)
         return link
 
+    def infer_content(self, channel: Channel, side: int) -> Transfer | None:
+        """A content whose method was lost; None where nothing tells what it was.
+
+        Clients send content only to publish. Servers send it to a getter that waits, else to a
+        consumer; which of several consumers is not known.
+        """
+        if side == self.client_side:
+            transfer = channel.lost_publish(side, self.dec)
+        elif channel.pending.get("get"):
+            queue, is_no_ack = channel.pending["get"].pop(0)
+            transfer = channel.begin(side, GET, self.getter(channel, queue, is_no_ack), self.dec)
+            transfer.queue = queue
+        elif channel.consumers:
+            one = next(iter(channel.consumers.values())) if len(channel.consumers) == 1 else None
+            transfer = channel.begin(side, DELIVER, one, self.dec)
+            transfer.queue = one.queue if one else None
+        else:
+            return None
+        transfer.is_gapped = True
+        transfer.is_presettled = transfer.link is not None and transfer.link.is_no_ack
+        # More may have been lost: only a method says that all is well again.
+        channel.set_lost(side)
+        return transfer
+
     # -- credit ---------------------------------------------------------------------------
 
     def credit(self, event: str, side: int, channel: Channel | None = None,
@@ -147,13 +171,19 @@ class LinkState:
         )
 
     def credit_exhausted(
-        self, channel: Channel, link: Link | None, limit: int, unsettled: int, dec: Decoder09
+        self, channel: Channel | None, link: Link | None, limit: int, unsettled: int, dec: Decoder09
     ) -> None:
-        """A consumer, or the channel, has all the unacknowledged messages that it may have."""
+        """A consumer, a channel or the connection has all the unacknowledged messages it may."""
         self.credit(
             "credit-exhausted", 1 - self.client_side, channel, link, prefetch_count=limit,
             sender_credit=0, receiver_credit=0, unsettled_count=unsettled,
         )
+
+    def check_global_limit(self, dec: Decoder09) -> None:
+        """A prefetch limit over all channels, as the specification means `global`."""
+        unsettled = sum(channel.consumer_unsettled for channel in dec.channels.values())
+        if unsettled == self.global_prefetch:
+            self.credit_exhausted(None, None, self.global_prefetch, unsettled, dec)
 
     def set_prefetch(
         self, channel: Channel, side: int, count: int, size: int, is_global: bool
@@ -167,6 +197,8 @@ class LinkState:
                 channel.consumer_prefetch = count
         elif is_global:
             self.global_prefetch = count
+            for each in self.dec.channels.values():
+                each.has_global_limit = count > 0
         else:
             channel.shared_prefetch = count
         channel.prefetch_size = size

@@ -85,6 +85,7 @@ class ConnectionState(LinkState, TransactionState):
 
     def new_channel(self, number: int) -> Channel:
         channel = Channel(self.conn, number, self)
+        channel.has_global_limit = self.global_prefetch > 0
         self.dec.channels[number] = channel
         self.dec.last_channel = channel
         return channel

@@ -12,6 +12,8 @@ from dissectors.core.words import word
 
 #: 1.0 §2.8.11: the upper three octets of a message-format; 0 is the standard's own.
 FORMAT_SHIFT = 8
+#: The operation of claims-based security that carries a token, wherever its link leads.
+PUT_TOKEN = b"put-token"
 
 
 def finish_message(
@@ -28,7 +30,7 @@ def finish_message(
     link = delivery.link
     if link.is_coordinator:
         state.transactions.asked(delivery, buf[start:end])
-    if link.is_secret:
+    if link.is_secret or PUT_TOKEN in delivery.head:
         # Tokens put to `$cbs` are credentials: not even their hash leaves.
         delivery.body_hash = NULL_CELL
     elif state.conn.has_payloads and delivery.is_whole:

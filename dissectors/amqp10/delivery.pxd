@@ -12,6 +12,7 @@ cdef class Delivery:
     cdef public long long last_packet
     cdef public long long frame_count
     cdef public list parts
+    cdef public long long held_bytes
     cdef public long long message_bytes
     cdef public long long message_format
     cdef public bytes head

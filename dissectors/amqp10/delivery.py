@@ -54,6 +54,7 @@ class Delivery:
         self.last_packet = 0
         self.frame_count = 0
         self.parts = None
+        self.held_bytes = 0
         self.message_bytes = 0
         self.message_format = 0
         self.head = b""

@@ -12,12 +12,15 @@ from .definitions import MIN_MAX_FRAME_SIZE
 from .frames import PROTOCOLS, TLS_PROTOCOL, ProtocolHeader
 from .meaning import error_words, text_of
 from .render import composite_tree, dump
+from .silence import Silence
 
 _SIDES = ("client", "server")
 _SASL_CODES = ("ok", "auth", "sys", "sys-perm", "sys-temp")
 #: Fields of open that have columns.
 _OPEN_COLUMNS = frozenset(("container-id", "hostname", "idle-time-out"))
-#: 1.0 §2.4.5: a peer should send at half the other's idle-time-out; silence beyond it breaks it.
+#: 1.0 §2.4.5: the idle-time-out in an open should be half the time after which the peer really
+#: gives up; silence beyond the whole of it breaks it.
+_THRESHOLD = 2
 _NS_PER_MS = 1_000_000
 
 
@@ -28,9 +31,10 @@ MAX_HEADERS = 8
 class Layers:
     """What the connection itself has gone through."""
 
-    def __init__(self, conn: Any, vocabulary: Vocabulary) -> None:
+    def __init__(self, conn: Any, vocabulary: Vocabulary, silence: Silence) -> None:
         self._conn = conn
         self._vocabulary = vocabulary
+        self._silence = silence
         self._headers: tuple[list[ProtocolHeader], list[ProtocolHeader]] = ([], [])
         self._opens: list[Composite | None] = [None, None]
         self._details: dict[str, Any] = {}
@@ -68,6 +72,7 @@ class Layers:
     def open(self, side: int, frame: Composite, ts_ns: int) -> None:
         facts = self._conn.facts
         self._opens[side] = frame
+        self._silence.watch(1 - side, ts_ns)
         who = _SIDES[side]
         properties = frame["properties"] if isinstance(frame["properties"], dict) else {}
         facts[f"{who}_container"] = frame["container-id"]
@@ -89,6 +94,7 @@ class Layers:
     def close(self, side: int, frame: Composite, ts_ns: int) -> None:
         facts = self._conn.facts
         error = error_words(frame["error"])
+        self._silence.excuse(side)
         if not self.is_closed:
             self.is_closed = True
             facts["closed_ts_ns"] = ts_ns
@@ -98,15 +104,19 @@ class Layers:
             facts["close_condition"] = error["condition"]
             facts["close_reason"] = error["description"] or error["condition"]
 
-    def finish(self, silence_ns: tuple[int, int]) -> None:
-        """Facts that need the whole connection: the longest silence of each side."""
+    def finish(self, ts_ns: int) -> None:
+        """Facts that need the whole connection: the longest silence of each side, the one that
+        the end cut short included, and whether that kept the idle-time-out asked of it."""
         for side, who in enumerate(_SIDES):
+            self._silence.hear(side, ts_ns)
             frame = self._opens[1 - side]
             limit_ms = None if frame is None else frame["idle-time-out"]
             if limit_ms:
-                silence_ms = silence_ns[side] // _NS_PER_MS
-                self._details[f"{who}_longest_silence_ms"] = silence_ms
-                self._details[f"{who}_kept_idle_timeout"] = silence_ms <= limit_ms
+                longest = self._silence.longest_1 if side else self._silence.longest_0
+                self._details[f"{who}_longest_silence_ms"] = longest // _NS_PER_MS
+                self._details[f"{who}_kept_idle_timeout"] = (
+                    longest <= _THRESHOLD * limit_ms * _NS_PER_MS
+                )
         if self._details:
             self._conn.facts["details"] = dump(self._details)
 

@@ -11,24 +11,17 @@ from typing import Any
 from dissectors.core.rows import NULL_CELL
 from dissectors.core.words import word
 
+from . import recovery
 from .state import ConnectionState
 
 SENDER, RECEIVER = "sender", "receiver"
-#: 1.0 §3.5.6: what destroys a terminus, by expiry-policy, when its timeout is zero.
-_EXPIRES_AT = {
-    "link-detach": frozenset(("detach", "end", "close")),
-    "session-end": frozenset(("end", "close")),
-    "connection-close": frozenset(("close",)),
-    "never": frozenset(),
-}
-#: Deliveries of detached links kept for a resumption.
-MAX_SUSPENDED = 65_536
-#: Link and container name of claims-based security; what is sent there is a token.
-CBS_ADDRESS = "$cbs"
+#: The node of claims-based security, behind a host name or alone; what is sent there is a token.
+CBS_NODE = "$cbs"
+#: Why sessions ended, when no end of theirs says so.
+CONNECTION_ENDED, CAPTURE_ENDED = "connection ended", "capture ended"
 
 _W_BEGIN = word("begin")
 _W_ATTACH = word("attach")
-_W_IMPLICIT = word("implicit")
 
 
 def begin(
@@ -54,7 +47,7 @@ def begin(
                 state.problem("state10.bad_remote_channel", detail, side)
             session = None
     old = channels.get(channel)
-    if old is not None and old is not session and old.is_open and not old.is_inferred:
+    if old is not None and old is not session and not (old.is_inferred or state.is_partial):
         state.problem("state10.channel_in_use", f"channel {channel} is in use", side)
     if session is None:
         session = state.new_session()
@@ -111,12 +104,12 @@ def end(state: ConnectionState, side: int, channel: int, error: dict[str, Any] |
     if session.end_ts == NULL_CELL:
         session.end_ts = state.ts_ns
         session.ended_by = side
-        _close_links(state, session, "end", "session-end", side)
+        _close_links(state, session, recovery.END, "session-end", side)
     if error is not None and session.end_condition is None:
         session.end_condition = error.get("condition")
         session.end_reason = error.get("description")
     if state.end_of(session, 1 - side).has_ended:
-        session.is_open = False
+        _retire_session(state, session)
     return session
 
 
@@ -128,7 +121,7 @@ def attach(state: ConnectionState, session: Any, side: int, fields: dict[str, An
     handle = fields["handle"]
     end = state.end_of(session, side)
     held = end.links.get(handle)
-    if held is not None and held.is_open and not held.is_inferred and not _has_detached(held, side):
+    if held is not None and not (held.is_inferred or state.is_partial):
         state.problem("state10.handle_in_use", f"handle {handle} is attached already", side)
     link = _half_attached(session, fields["name"], sender, side)
     if link is None:
@@ -145,7 +138,7 @@ def attach(state: ConnectionState, session: Any, side: int, fields: dict[str, An
         link.initial_delivery_count = link.delivery_count = fields["initial_delivery_count"]
         if link.limit == NULL_CELL:
             link.limit = link.delivery_count
-    _recover(state, link, side, fields.get("unsettled"))
+    recovery.recover(state, link, fields.get("unsettled"))
     base = state.credits.write(_W_ATTACH, session, link, side, state.ts_ns, state.packet_no)
     state.credits.write_link(
         base, NULL_CELL, _cell(fields.get("initial_delivery_count")), NULL_CELL, 0, NULL_CELL
@@ -173,7 +166,7 @@ def detach(
         link.end_ts = state.ts_ns
         link.detached_by = side
         link.end_kind = "closed" if is_closed else "detached"
-        _end_deliveries(state, link, "closed" if is_closed else "detach")
+        recovery.end_deliveries(state, link, recovery.CLOSED if is_closed else recovery.DETACH)
     elif link.end_kind == "detached" and is_closed:
         link.end_kind = "closed"
     if error is not None and link.end_condition is None:
@@ -181,67 +174,80 @@ def detach(
         link.end_reason = error.get("description")
         if link.end_condition == "amqp:link:stolen":
             link.end_kind = "stolen"
-    link.is_open = any(link in e.links.values() for e in (session.end_0, session.end_1))
+    if side:
+        link.is_detached_1 = True
+    else:
+        link.is_detached_0 = True
+    if link.is_detached_0 and link.is_detached_1:
+        state.retire_link(link)
     return link
 
 
 def close(state: ConnectionState, side: int) -> None:
     """1.0 §2.7.9: the connection is closed, and with it everything on it."""
-    for session in state.sessions:
+    for session in state.sessions.values():
         if session.end_ts == NULL_CELL:
-            _close_links(state, session, "close", "connection-end", side)
+            session.end_ts = state.ts_ns
+            session.ended_by = side
+            session.end_reason = CONNECTION_ENDED
+            _close_links(state, session, recovery.CLOSE, "connection-end", side)
 
 
-def finish(state: ConnectionState) -> None:
-    """Nothing more will be seen: write what is left as it stands."""
-    for session in state.sessions:
-        for end_point in (session.end_0, session.end_1):
-            for delivery in list(end_point.unsettled.values()):
-                state.forget(delivery)
-    for link in state.links:
-        if link.current is not None:
-            state.abandon(link.current)
-    for attempts in state.suspended.values():
-        for delivery in attempts.values():
-            state.transfers.write(delivery)
-    state.suspended.clear()
+def finish(state: ConnectionState, is_over: bool) -> None:
+    """Nothing more will be seen: write what is left as it stands. `is_over` if the connection
+    itself has ended, not only the capture."""
+    for session in list(state.sessions.values()):
+        if session.end_ts == NULL_CELL:
+            session.end_reason = CONNECTION_ENDED if is_over else CAPTURE_ENDED
+            if is_over:
+                session.end_ts = state.ts_ns
+        for link in session.links.values():
+            if link.current is not None:
+                state.abandon(link.current)
+            if is_over and link.end_ts == NULL_CELL:
+                link.end_ts = state.ts_ns
+                link.end_kind = "connection-end"
+        _retire_session(state, session)
+    recovery.write_suspended(state)
     state.transactions.finish()
+
+
+def _retire_session(state: ConnectionState, session: Any) -> None:
+    """Both sides are done with it: nothing that is unsettled will ever be settled."""
+    for end_point in (session.end_0, session.end_1):
+        for delivery in list(end_point.unsettled.values()):
+            state.forget(delivery)
+    state.retire_session(session)
 
 
 def _cell(number: int | None) -> int:
     return NULL_CELL if number is None else number
 
 
-def _has_detached(link: Any, side: int) -> bool:
-    return bool(link.detached_by == side or not link.is_open)
-
-
 def _half_attached(session: Any, name: str, sender: int, side: int) -> Any:
     """The link that the other side attached under this name and that waits for its answer."""
-    for link in reversed(session.links):
-        mine, other = link.attach_0, link.attach_1
-        if side:
-            mine, other = other, mine
-        if link.name == name and link.sender == sender and other is not None:
-            return link if mine is None else None
-    return None
+    link = session.names.get((name, sender))
+    if link is None or (link.attach_1 if side else link.attach_0) is not None:
+        return None
+    return link
 
 
 def _new_link(
     state: ConnectionState, session: Any, sender: int, fields: dict[str, Any], side: int
 ) -> Any:
-    name = fields["name"]
-    for old in state.links:
-        if old.name == name and old.sender == sender and old.is_open and old.end_ts == NULL_CELL:
-            # 1.0 §2.6.1: a second attach of a link name takes the link from where it was.
-            old.end_ts = state.ts_ns
-            old.end_kind = "stolen"
-            old.detached_by = side
-            _end_deliveries(state, old, "detach")
+    key = (fields["name"], sender)
+    old = state.names.get(key)
+    if old is not None and old.end_ts == NULL_CELL:
+        # 1.0 §2.6.1: a second attach of a link name takes the link from where it was.
+        old.end_ts = state.ts_ns
+        old.end_kind = "stolen"
+        old.detached_by = side
+        recovery.end_deliveries(state, old, recovery.DETACH)
     link = state.new_link(session, sender)
     link.is_inferred = False
-    link.name = name
+    link.name = fields["name"]
     link.begin_ts = state.ts_ns
+    state.names[key] = session.names[key] = link
     return link
 
 
@@ -264,7 +270,7 @@ def _settle_identity(link: Any) -> None:
         (addresses[0] or addresses[1]) if link.sender == 0 else (addresses[1] or addresses[0])
     )
     link.address_batch = -1
-    link.is_secret = CBS_ADDRESS in addresses
+    link.is_secret = any(str(address).endswith(CBS_NODE) for address in addresses)
 
 
 def _first_terminus(
@@ -277,60 +283,12 @@ def _first_terminus(
     return {}
 
 
-def _recover(state: ConnectionState, link: Any, side: int, unsettled: Any) -> None:
-    """1.0 §2.6.13: the unsettled map of a resumed link tells states that were lost before."""
-    attempts = state.suspended.get((link.name, link.sender))
-    if not attempts:
-        return
-    link.resumes = next(iter(attempts.values())).link.link_id
-    for tag, delivery_state in (unsettled or {}).items():
-        delivery = attempts.get(tag)
-        if delivery is not None and delivery_state is not None:
-            state.apply_state(delivery, delivery_state)
-
-
 def _close_links(
     state: ConnectionState, session: Any, event: str, end_kind: str, side: int
 ) -> None:
-    for link in session.links:
+    for link in session.links.values():
         if link.end_ts == NULL_CELL:
             link.end_ts = state.ts_ns
             link.end_kind = end_kind
             link.detached_by = side
-            _end_deliveries(state, link, event)
-        link.is_open = False
-
-
-def _end_deliveries(state: ConnectionState, link: Any, event: str) -> None:
-    """What happens to a link's unsettled deliveries when it goes: settled with the default
-    outcome if the source goes with it (1.0 §3.5.3), kept for resumption if it does not."""
-    if link.current is not None:
-        state.abandon(link.current)
-    end_point = state.end_of(link.session, link.sender)
-    mine = [d for d in end_point.unsettled.values() if d.link is link]
-    is_destroyed = event == "closed" or _expires(link, event)
-    for delivery in mine:
-        if is_destroyed:
-            delivery.outcome = delivery.outcome or link.default_outcome
-            left = link.unsettled_count
-            state.settle(delivery, _W_IMPLICIT, _W_IMPLICIT)
-            link.unsettled_count = left
-        elif link.name is not None and delivery.tag is not None:
-            _suspend(state, link, end_point, delivery)
-
-
-def _suspend(state: ConnectionState, link: Any, end_point: Any, delivery: Any) -> None:
-    attempts = state.suspended.setdefault((link.name, link.sender), {})
-    if len(attempts) < MAX_SUSPENDED:
-        end_point.unsettled.pop(delivery.delivery_id, None)
-        attempts[delivery.tag] = delivery
-        delivery.is_done = True
-
-
-def _expires(link: Any, event: str) -> bool:
-    """Whether the source is destroyed by this event, as the sender's attach says."""
-    attach_fields = link.attach_1 if link.sender else link.attach_0
-    source = None if attach_fields is None else attach_fields.get("source")
-    if not source or source.get("timeout"):
-        return False
-    return event in _EXPIRES_AT.get(source.get("expiry_policy", "session-end"), frozenset())
+            recovery.end_deliveries(state, link, event)

@@ -19,7 +19,8 @@ cdef class Link:
     cdef public dict attach_1
     cdef public long long handle_0
     cdef public long long handle_1
-    cdef public bint is_open
+    cdef public bint is_detached_0
+    cdef public bint is_detached_1
     cdef public int detached_by
     cdef public long long begin_ts
     cdef public long long established_ts

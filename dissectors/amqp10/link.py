@@ -34,7 +34,9 @@ class Link:
         self.attach_1: dict | None = None
         self.handle_0 = NULL
         self.handle_1 = NULL
-        self.is_open = True
+        # Sides that have detached, and the one that did so first.
+        self.is_detached_0 = False
+        self.is_detached_1 = False
         self.detached_by = -1
         self.begin_ts = NULL
         self.established_ts = NULL

@@ -17,8 +17,16 @@ from .types import Described, Malformed, Value
 
 REDACTED = "<redacted>"
 
-#: Fields that carry credentials (1.0 §5.3.3.2, §5.3.3.4).
-SECRET_FIELDS = frozenset((("sasl-init", "initial-response"), ("sasl-response", "response")))
+#: Fields that carry credentials, or what credentials can be guessed with (1.0 §5.3.3.2 to
+#: §5.3.3.6).
+SECRET_FIELDS = frozenset(
+    (
+        ("sasl-init", "initial-response"),
+        ("sasl-challenge", "challenge"),
+        ("sasl-response", "response"),
+        ("sasl-outcome", "additional-data"),
+    )
+)
 
 #: Longest string, symbol or binary shown in full; the rest is cut and its length told.
 MAX_SHOWN = 4096

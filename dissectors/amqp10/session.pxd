@@ -30,8 +30,8 @@ cdef class Session:
     cdef public str end_condition
     cdef public str end_reason
     cdef public bint is_inferred
-    cdef public bint is_open
-    cdef public list links
+    cdef public dict links
+    cdef public dict names
     cdef public long long transfer_count
     cdef public long long commit_count
     cdef public long long rollback_count

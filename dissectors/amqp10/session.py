@@ -49,8 +49,9 @@ class Session:
         self.end_condition: str | None = None
         self.end_reason: str | None = None
         self.is_inferred = True
-        self.is_open = True
-        self.links: list = []
+        # Links that are not over by link_id, and by (name, sender) the last of that name.
+        self.links: dict = {}
+        self.names: dict = {}
         self.transfer_count = 0
         self.commit_count = 0
         self.rollback_count = 0

@@ -25,12 +25,14 @@ OPEN = "open"
 
 
 class Transaction:
-    """One transaction: its session, its fate once known, and what waits for it."""
+    """One transaction: its session, the control link that declared it if that was seen, its
+    fate once known, and what waits for it."""
 
-    __slots__ = ("fate", "held", "session")
+    __slots__ = ("fate", "held", "link", "session")
 
     def __init__(self, session: Any) -> None:
         self.session = session
+        self.link: Any = None
         self.fate = OPEN
         self.held: list[Any] = []
 
@@ -67,7 +69,7 @@ class Transactions:
         """The coordinator's outcome for what was asked."""
         request, txn_id, fail = self._asked.pop(delivery.transfer_id, (None, None, False))
         if state.declared_txn is not None:
-            self._transaction(state.declared_txn, delivery.session)
+            self._transaction(state.declared_txn, delivery.session).link = delivery.link
         elif request == "discharge" and txn_id is not None:
             # 1.0 §4.3: a discharge that is not accepted means that the work was rolled back.
             is_done = state.outcome == "accepted" and not fail
@@ -82,6 +84,16 @@ class Transactions:
         transaction.held.append(delivery)
         self._held_count += 1
         return True
+
+    def judge(self, delivery: Any) -> None:
+        """What is known of the fate of a delivery that nobody settled."""
+        self._decide(delivery, self._transaction(delivery.txn_id, delivery.session).fate)
+
+    def abandon(self, link: Any) -> None:
+        """A control link is gone: what it declared and nobody discharged is rolled back."""
+        for txn_id, transaction in list(self._by_id.items()):
+            if transaction.link is link and transaction.fate == OPEN:
+                self._discharge(txn_id, ROLLED_BACK)
 
     def finish(self) -> None:
         """The connection is over: what still waits has no outcome."""

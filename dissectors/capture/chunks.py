@@ -91,8 +91,8 @@ class ChunkWriter:
         view: PacketView = self.view
         chunk: Chunk
         found: cython.int
-        count: cython.int
-        for count in range(PACKETS_PER_PUMP):
+        _count: cython.int
+        for _count in range(PACKETS_PER_PUMP):
             if reader.packet_no >= self.last_packet_no or not reader.advance():
                 self.flush()
                 return 0
@@ -157,9 +157,7 @@ class ChunkWriter:
     def hand_out(self, chunk: Chunk) -> cython.int:
         if chunk.count:
             cells = chunk.cells
-            self.ready.append(
-                (chunk.key, cells[1], cells[2], chunk.numbers(), bytes(chunk.octets))
-            )
+            self.ready.append((chunk.key, cells[1], cells[2], chunk.numbers(), bytes(chunk.octets)))
             self.held_bytes -= len(chunk.octets) + 8 * WIDTH * chunk.count
             chunk.octets = bytearray()
             chunk.count = 0

@@ -85,7 +85,7 @@ class PacketView:
     ) -> cython.int:
         """1: a TCP segment, see the attributes; 0: something else; -1: broken headers."""
         kind: cython.int
-        layer: cython.int
+        _layer: cython.int
         if not cython.compiled and link_type == 1 and self.locate_quickly(buf, start, end):
             return 1
         self.buf = buf
@@ -103,14 +103,14 @@ class PacketView:
             kind, self.pos = open_link(link_type, buf, start, end)
         else:
             return 0
-        for layer in range(MAX_LAYERS):
+        for _layer in range(MAX_LAYERS):
             if kind == TCP:
                 return self.open_tcp()
             elif kind == IPV4:
                 kind = self.open_ipv4()
             elif kind == IPV6:
                 kind = self.open_ipv6()
-            elif kind == VLAN or kind == SERVICE_VLAN or kind == OLD_SERVICE_VLAN:
+            elif kind in (VLAN, SERVICE_VLAN, OLD_SERVICE_VLAN):
                 kind = self.step(4, 2)
             elif kind <= 0:
                 return kind

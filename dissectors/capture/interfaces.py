@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
+ByteOrder = Literal["little", "big"]
+# By whether a file is big endian.
+BYTE_ORDERS: tuple[ByteOrder, ByteOrder] = ("little", "big")
 NANOSECONDS = 1_000_000_000
 MAX_TS_NS = 0x7FFFFFFFFFFFFFFF
 # if_tsresol: without the option the clock counts microseconds.
@@ -38,11 +42,11 @@ class Interface:
         return max(0, min(time, MAX_TS_NS))
 
 
-def read_interface(body: bytes, order: str) -> Interface:
+def read_interface(body: bytes, order: ByteOrder) -> Interface:
     """The body of an Interface Description Block (8 bytes or more)."""
     interface = Interface(
-        link_type=int.from_bytes(body[0:2], order),  # type: ignore[arg-type]
-        snap_length=int.from_bytes(body[4:8], order),  # type: ignore[arg-type]
+        link_type=int.from_bytes(body[0:2], order),
+        snap_length=int.from_bytes(body[4:8], order),
     )
     for code, value in iter_options(body, 8, order):
         if code == OPT_IF_NAME:
@@ -50,19 +54,15 @@ def read_interface(body: bytes, order: str) -> Interface:
         elif code == OPT_IF_TSRESOL and len(value) >= 1:
             interface.resolution = value[0]
         elif code == OPT_IF_TSOFFSET and len(value) >= 8:
-            interface.offset_seconds = int.from_bytes(
-                value[:8],
-                order,  # type: ignore[arg-type]
-                signed=True,
-            )
+            interface.offset_seconds = int.from_bytes(value[:8], order, signed=True)
     return interface
 
 
-def iter_options(body: bytes, pos: int, order: str) -> Iterator[tuple[int, bytes]]:
+def iter_options(body: bytes, pos: int, order: ByteOrder) -> Iterator[tuple[int, bytes]]:
     """Options of a block until their end mark or the end of the block."""
     while pos + 4 <= len(body):
-        code = int.from_bytes(body[pos : pos + 2], order)  # type: ignore[arg-type]
-        length = int.from_bytes(body[pos + 2 : pos + 4], order)  # type: ignore[arg-type]
+        code = int.from_bytes(body[pos : pos + 2], order)
+        length = int.from_bytes(body[pos + 2 : pos + 4], order)
         if code == OPT_END:
             return
         yield code, body[pos + 4 : pos + 4 + length]

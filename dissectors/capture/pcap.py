@@ -10,6 +10,7 @@ from struct import Struct
 
 import cython
 
+from dissectors.capture.interfaces import BYTE_ORDERS
 from dissectors.capture.magic import PCAP_SHAPES
 from dissectors.capture.reader import (
     LOOKAHEAD_BYTES,
@@ -39,7 +40,7 @@ class PcapReader(Reader):
         self.fractions = 1_000_000
         self.max_packet_bytes = MAX_PACKET_BYTES
         self.last_seconds = -1
-        self.unpack = None
+        self.unpack = Struct("<4I").unpack_from
 
     def open(self) -> int:
         """Read the file header; 0 if the file ends inside it."""
@@ -53,9 +54,7 @@ class PcapReader(Reader):
         self.fractions = 1_000_000_000 // shape.fraction_ns
         self.unpack = Struct(">4I" if shape.is_big_endian else "<4I").unpack_from
         snap_length = self.u32(16)
-        self.max_packet_bytes = max(
-            MAX_PACKET_BYTES, min(snap_length, MAX_DECLARED_PACKET_BYTES)
-        )
+        self.max_packet_bytes = max(MAX_PACKET_BYTES, min(snap_length, MAX_DECLARED_PACKET_BYTES))
         # The upper bits of the field tell the length of the frame check sequence.
         self.link_type = self.u32(20) & 0xFFFF
         self.pos = FILE_HEADER_BYTES
@@ -185,7 +184,7 @@ class PcapReader(Reader):
         if self.last_seconds < 0:
             return None
         upper = self.last_seconds >> 16
-        order = "big" if self.is_big_endian else "little"
+        order = BYTE_ORDERS[self.is_big_endian]
         halves = [
             re.escape(half.to_bytes(2, order))
             for half in (upper - 1, upper, upper + 1)

@@ -10,7 +10,7 @@ from struct import Struct
 
 import cython
 
-from dissectors.capture.interfaces import read_interface
+from dissectors.capture.interfaces import BYTE_ORDERS, read_interface
 from dissectors.capture.reader import (
     LOOKAHEAD_BYTES,
     MAX_DECLARED_PACKET_BYTES,
@@ -47,16 +47,14 @@ class PcapngReader(Reader):
         self.if_tick_ns = 0
         self.if_max_ticks = 0
         self.if_offset_ns = 0
-        self.unpack = None
-        self.unpack_packet = None
+        self.unpack = Struct("<2I").unpack_from
+        self.unpack_packet = Struct("<5I").unpack_from
 
     def open(self) -> int:
         """Look at the section header; 0 if the file does not begin with a whole one."""
         if self.fill(28) and self.start_section():
             return 1
-        self.problem(
-            "capture.truncated", "no whole section header", self.limit, self.buf[:16]
-        )
+        self.problem("capture.truncated", "no whole section header", self.limit, self.buf[:16])
         return 0
 
     def start_section(self) -> cython.int:
@@ -77,9 +75,7 @@ class PcapngReader(Reader):
         kind: cython.longlong
         size: cython.longlong
         while True:
-            if self.pos + BLOCK_OVERHEAD_BYTES > self.limit and not self.fill(
-                BLOCK_OVERHEAD_BYTES
-            ):
+            if self.pos + BLOCK_OVERHEAD_BYTES > self.limit and not self.fill(BLOCK_OVERHEAD_BYTES):
                 if self.limit > self.pos:
                     rest = self.buf[self.pos :]
                     self.pos = self.limit
@@ -191,7 +187,7 @@ class PcapngReader(Reader):
     ) -> cython.int:
         """A block of a less frequent kind; 1 if it is a packet."""
         body = self.buf[pos + 8 : pos + size - 4]
-        order = "big" if self.is_big_endian else "little"
+        order = BYTE_ORDERS[self.is_big_endian]
         if kind == INTERFACE_DESCRIPTION and len(body) >= 8:
             if len(self.interfaces) >= MAX_INTERFACES:
                 return self.refuse("too many interfaces", pos, size)
@@ -222,7 +218,7 @@ class PcapngReader(Reader):
         self.packet_no += 1
         return 1
 
-    def keep_secrets(self, body: bytes, order: str) -> None:
+    def keep_secrets(self, body: bytes, order) -> None:
         length = int.from_bytes(body[4:8], order)
         if int.from_bytes(body[:4], order) != TLS_KEY_LOG:
             return
@@ -230,9 +226,7 @@ class PcapngReader(Reader):
         if self.secrets_bytes <= MAX_SECRETS_BYTES:
             self.secrets.append(body[8 : 8 + length])
 
-    def refuse(
-        self, detail: str, pos: cython.Py_ssize_t, size: cython.longlong
-    ) -> cython.int:
+    def refuse(self, detail: str, pos: cython.Py_ssize_t, size: cython.longlong) -> cython.int:
         """A whole block with a content that cannot be used: go on after it."""
         self.problem("capture.bad_block", detail, size, self.buf[pos : pos + 16])
         return 0
@@ -260,7 +254,7 @@ class PcapngReader(Reader):
         return 0
 
     def block_pattern(self):
-        order = "big" if self.is_big_endian else "little"
+        order = BYTE_ORDERS[self.is_big_endian]
         kinds = [kind.to_bytes(4, order) for kind in (*KNOWN_BLOCKS, 0x0A0D0D0A)]
         return re.compile(b"|".join(re.escape(kind) for kind in kinds), re.DOTALL).search
 
@@ -272,7 +266,7 @@ class PcapngReader(Reader):
         is_big = self.is_big_endian
         if is_section:
             is_big = BYTE_ORDER_MAGIC.get(self.buf[self.pos + 8 : self.pos + 12], -1)
-        order = "big" if is_big else "little"
+        order = BYTE_ORDERS[is_big]
         size = int.from_bytes(self.buf[self.pos + 4 : self.pos + 8], order)
         if size < BLOCK_OVERHEAD_BYTES or size & 3 or size > LOOKAHEAD_BYTES:
             return 0

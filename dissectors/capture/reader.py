@@ -128,9 +128,7 @@ class Reader:
             self.report(code, detail, capture=self.capture, packet_no=self.packet_no or None)
         if self.problem_count > MAX_PROBLEMS_PER_FILE:
             extra = self.problem_count - MAX_PROBLEMS_PER_FILE
-            self.report(
-                "capture.bad_block", f"{extra} more broken places", capture=self.capture
-            )
+            self.report("capture.bad_block", f"{extra} more broken places", capture=self.capture)
         if self.backwards_count:
             self.report(
                 "capture.time_backwards",

@@ -7,7 +7,7 @@ knows no protocol and no TCP.
 import cython
 
 from dissectors.core.rows import RowBuffer
-from dissectors.core.words import word
+from dissectors.core.words import spelling, word
 from dissectors.tables import FRAMES, TRANSFERS
 
 F_CONNECTION = cython.declare(cython.int, FRAMES.index("connection_id"))
@@ -20,7 +20,6 @@ F_OFFSET = cython.declare(cython.int, FRAMES.index("stream_offset"))
 F_SIZE = cython.declare(cython.int, FRAMES.index("size_bytes"))
 T_CONNECTION = cython.declare(cython.int, TRANSFERS.index("connection_id"))
 
-DIRECTIONS = ("c2s", "s2c", "unknown")
 SIDES = ("client", "server")
 
 
@@ -99,7 +98,7 @@ class Connection:
         return self.direction_1 if side else self.direction_0
 
     def direction_name(self, side) -> str:
-        return DIRECTIONS[side] if self.is_client_known else "unknown"
+        return spelling(self.direction(side))
 
     def side_name(self, side) -> str:
         return SIDES[side]
@@ -138,13 +137,17 @@ class Connection:
         first_bytes: bytes = b"",
         recovery=None,
     ) -> None:
+        direction = None if side is None else self.direction_name(side)
+        if code.startswith("frame.") and direction != "s2c":
+            # What a client sent outside whole frames may be part of a credential.
+            first_bytes = b""
         self.sink.problem(
             code,
             detail,
             connection_id=self.connection_id,
             ts_ns=ts_ns,
             packet_no=packet_no,
-            direction=None if side is None else self.direction_name(side),
+            direction=direction,
             stream_offset=offset,
             bytes_affected=bytes_affected,
             first_bytes=first_bytes,

@@ -159,7 +159,9 @@ class StreamDecoder:
                     self.conn.skip(end - start)
                 return 0
             if size > MAX_FRAME_BYTES:
-                self._pass_large(side, state, bytes(buf[start : min(end, start + 16)]), offset, size)
+                self._pass_large(
+                    side, state, bytes(buf[start : min(end, start + 16)]), offset, size
+                )
                 self.conn.skip(end - start)
                 state.passing_left = size - (end - start)
                 return 0
@@ -180,6 +182,7 @@ class StreamDecoder:
         """The next ``size`` bytes of a side's stream are missing (the caller counts them)."""
         state: Side = self.side_1 if side else self.side_0
         have: cython.Py_ssize_t = len(state.carry)
+        inside: cython.Py_ssize_t
         self.ts_ns = ts_ns
         self.packet_no = packet_no
         if state.mode == PASSING:
@@ -193,11 +196,21 @@ class StreamDecoder:
                 state.search_from = 0
                 return 0
             return self.gap(side, size, ts_ns, packet_no)
-        elif have and state.need and have + size < state.need:
-            if self.can_bridge(side, bytes(state.carry[:64]), 0, have, state.need):
-                state.holes.append((have, size))
-                state.carry += bytes(size)
+        elif (
+            have
+            and state.need
+            and self.can_bridge(side, bytes(state.carry[:64]), 0, have, state.need)
+        ):
+            inside = min(size, state.need - have)
+            state.holes.append((have, inside))
+            state.carry += bytes(inside)
+            if have + inside < state.need:
                 return 0
+            # The frame ends in the gap, or with it as where a snap length cuts packets.
+            self._take_carry(side, state)
+            if inside == size:
+                return 0
+            have = 0
         if have:
             self._drop_carry(side, state)
         self.on_gap(side, ts_ns, packet_no)
@@ -266,7 +279,7 @@ class StreamDecoder:
         frame_no: cython.longlong = self.conn.frame_no
         try:
             self.take_frame(side, buf, start, size)
-        except Exception as bug:  # noqa: BLE001
+        except Exception as bug:
             if self.conn.frame_no == frame_no:
                 self.conn.skip(size)
             self.conn.problem(
@@ -308,12 +321,19 @@ class StreamDecoder:
             state.need = self.frame_size(side, head, 0, len(head))
             if state.need < 0 or state.need > MAX_FRAME_BYTES:
                 self._bad_carry(side, state, head, state.need)
-                return start if state.mode == SEARCHING else self._fill(side, state, buf, start, end)
+                return (
+                    start if state.mode == SEARCHING else self._fill(side, state, buf, start, end)
+                )
         missing = state.need - len(state.carry)
         take = min(missing, end - start)
         state.carry += buf[start : start + take]
         if take < missing:
             return end
+        self._take_carry(side, state)
+        return start + take
+
+    def _take_carry(self, side, state: Side) -> None:
+        """The frame that was begun is complete, or as complete as it will be."""
         whole = bytes(state.carry)
         holes = state.holes
         state.carry = bytearray()
@@ -325,7 +345,6 @@ class StreamDecoder:
             self._take_holed(side, whole, holes)
         else:
             self._take(side, whole, 0, len(whole))
-        return start + take
 
     def _bad_carry(self, side, state: Side, head: bytes, size) -> None:
         """A header that was cut turned out to be no frame, or one too large."""

@@ -109,8 +109,12 @@ class Conversation:
             half.anchor(seq)
         if flags & ACK and not flags & SYN:
             peer_offset = self._acknowledge(peer, ack, ts_ns)
-        # What a SYN or FIN says about the window is no spell of it.
-        if not flags & (SYN | FIN) and half.note_window(window, ts_ns):
+        # What a SYN, a FIN or an overtaken packet says about the window is no spell of it.
+        if (
+            not flags & (SYN | FIN)
+            and peer_offset >= peer.acked
+            and half.note_window(window, ts_ns)
+        ):
             self.listener.window(side, window != 0, ts_ns, packet_no)
         offset = half.offset_of(seq)
         if flags & FIN:
@@ -208,9 +212,13 @@ class Conversation:
         if peer.sample_end >= 0 and offset >= peer.sample_end:
             self._round_trip(ts_ns - peer.sample_ts_ns)
             peer.sample_end = -1
-        if self.handshake_rtt_ns < 0 and self.syn_ts_ns >= 0 and self.half_0.has_syn:
-            if self.half_1.has_syn:
-                self.handshake_rtt_ns = ts_ns - self.syn_ts_ns
+        if (
+            self.handshake_rtt_ns < 0
+            and self.syn_ts_ns >= 0
+            and self.half_0.has_syn
+            and self.half_1.has_syn
+        ):
+            self.handshake_rtt_ns = ts_ns - self.syn_ts_ns
         return offset if offset <= peer.acked else peer.acked
 
     def _round_trip(self, rtt_ns: cython.longlong) -> cython.int:
@@ -234,7 +242,17 @@ class Conversation:
         return 0
 
     def _disorder(
-        self, side, half: HalfStream, buf, start, end, missing, offset, ts_ns, packet_no, peer_offset
+        self,
+        side,
+        half: HalfStream,
+        buf,
+        start,
+        end,
+        missing,
+        offset,
+        ts_ns,
+        packet_no,
+        peer_offset,
     ) -> None:
         """A segment that is not simply the next one: old, ahead, cut, or before its cause."""
         length = end - start + missing
@@ -259,10 +277,9 @@ class Conversation:
             start += dropped
             offset = half.delivered
             length -= known
-        elif offset > half.delivered:
-            if not half.is_believable(offset):
-                self.listener.oddity("tcp.out_of_window", side, length, ts_ns, packet_no)
-                return
+        elif offset > half.delivered and not half.is_believable(offset):
+            self.listener.oddity("tcp.out_of_window", side, length, ts_ns, packet_no)
+            return
         octets = bytes(buf[start:end])
         is_new, differing = half.hold(offset, octets, missing, ts_ns, packet_no, peer_offset)
         if differing:

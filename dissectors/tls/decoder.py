@@ -22,6 +22,8 @@ from dissectors.tls.schedule import early_protections, protection_13, protection
 from dissectors.tls.suites import TLS12, TLS13
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+# An alert in the clear; a protected one is longer.
+_PLAIN_ALERT_BYTES = HEADER_BYTES + 2
 
 
 class TlsDecoder(StreamDecoder):
@@ -59,6 +61,8 @@ class TlsDecoder(StreamDecoder):
             self._take_header(side, frame)
         elif self._is_opaque:
             self.conn.skip(size)
+            if size == _PLAIN_ALERT_BYTES and frame[0] == ALERT and shapes.is_tls(frame):
+                self._take_content(side, ALERT, frame[HEADER_BYTES:])
         else:
             self._take_record(side, frame)
         return 0
@@ -135,6 +139,8 @@ class TlsDecoder(StreamDecoder):
             self.conn.skip(len(record))
             self._fail(side, len(record))
             return
+        if reader.is_first:
+            self._failures[side] = None
         self._tell_failures(side)
         if reader.lost_bytes:
             lost = None if reader.lost_bytes == UNKNOWN else reader.lost_bytes

@@ -24,11 +24,12 @@ UNKNOWN = -1
 
 class RecordReader:
     """``lost_bytes`` tells what plaintext is missing before the record opened last: 0 nothing,
-    UNKNOWN if it cannot be counted."""
+    UNKNOWN if it cannot be counted. ``is_first`` tells that no record was opened before it."""
 
     def __init__(self) -> None:
         self.next_offset = 0
         self.lost_bytes = 0
+        self.is_first = False
         self.is_given_up = False
         self._current: Protection | None = None
         self._sequence = 0
@@ -55,6 +56,7 @@ class RecordReader:
         """Content of the record at this stream offset; None where no key and number fits."""
         missed = max(0, offset - self.next_offset)
         reach = 1 + min(MAX_NUMBERS_AHEAD, missed // _MIN_RECORD_BYTES + (missed > 0))
+        self.is_first = False
         if self._current is not None:
             expected = self._sequence
             opened = self._try(self._current, expected, reach, header, body)
@@ -65,10 +67,13 @@ class RecordReader:
         for protection in self._nexts:
             opened = self._try(protection, 0, reach, header, body)
             if opened is not None:
+                # A first record before which none of its key is missing: what could not be opened
+                # was the handshake, whose secrets some logs leave out.
+                self.is_first = self._current is None and self._sequence == 1
                 self._current = protection
                 successor = protection.successor()
                 self._nexts = [] if successor is None else [successor]
-                self.lost_bytes = UNKNOWN if missed else 0
+                self.lost_bytes = UNKNOWN if missed and not self.is_first else 0
                 self.next_offset = offset + len(header) + len(body)
                 return opened
         return None

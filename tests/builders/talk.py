@@ -64,7 +64,9 @@ class Talk:
         return self
 
 
-def pcap_bytes(packets: list[tuple[int, bytes]], snaplen: int = 262144, link_type: int = 1) -> bytes:
+def pcap_bytes(
+    packets: list[tuple[int, bytes]], snaplen: int = 262144, link_type: int = 1
+) -> bytes:
     """A nanosecond pcap file; packets longer than ``snaplen`` are cut."""
     out = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, snaplen, link_type)]
     for ts_ns, data in packets:

@@ -14,10 +14,17 @@ START_7 = b"\x01\x00\x00" + struct.pack(">I", 12) + struct.pack(">HH", 10, 10) +
 START_8 = b"\x01\x00\x00\x00" + START_7[3:]
 OPEN_10 = bytes.fromhex("00000014 02000000 005310 c0 07 01 a1 04") + b"test"
 OPEN_DRAFT = bytes.fromhex("0000001a 02000000 0080 0000000100000100 c0 06 02 40 a1 02") + b"ab"
-OPEN_DRAFT_SYMBOL = struct.pack(">IBBH", 8 + 17 + 8, 2, 0, 0) + b"\x00\xa3\x0eamqp:open:list" + bytes.fromhex("c0 06 02 40 a1 02") + b"ab"  # fmt: skip
+OPEN_DRAFT_SYMBOL = (
+    struct.pack(">IBBH", 8 + 17 + 8, 2, 0, 0)
+    + b"\x00\xa3\x0eamqp:open:list"
+    + bytes.fromhex("c0 06 02 40 a1 02")
+    + b"ab"
+)
 PUBLISH = b"\x01\x00\x01\x00\x00\x00\x09\x00\x3c\x00\x28\x00\x00\x00\x00\x00\xce"
 DELIVER_HEAD = b"\x01\x00\x01\x00\x00\x00\x11\x00\x3c\x00\x3c\x01a" + bytes(8) + b"\x00\x00\x00\xce"
-DISPOSITION = bytes.fromhex("00000015 02000000 005315 c0 08 05 41 43 43 41 005324 45")
+DISPOSITION = bytes.fromhex("00000016 02000000 005315 c0 09 05 41 43 43 41 005324 45")
+# 0-10: a session.flush command on channel 1, in one frame of one segment of one frame
+FLOW_010 = bytes.fromhex("0f01 0011 00 01 0001 00000000 02 0b 01 00 00")
 
 
 def pieces(*said: tuple[int, bytes]) -> list[Piece]:
@@ -29,7 +36,9 @@ def pieces(*said: tuple[int, bytes]) -> list[Piece]:
     return out
 
 
-def found(*said: tuple[int, bytes], is_final: bool = False, is_whole: bool = True) -> Verdict | None:
+def found(
+    *said: tuple[int, bytes], is_final: bool = False, is_whole: bool = True
+) -> Verdict | None:
     return detect(pieces(*said), is_final, is_whole)
 
 
@@ -52,7 +61,11 @@ HEADERS = [
 def test_protocol_headers(octets, rest, dialect):
     verdict = found((0, b"AMQP" + bytes(octets)), *rest)
     assert verdict is not None
-    assert (verdict.dialect, verdict.known_by, verdict.client_side) == (dialect, "protocol-header", 0)
+    assert (verdict.dialect, verdict.known_by, verdict.client_side) == (
+        dialect,
+        "protocol-header",
+        0,
+    )
     assert verdict.confidence == 1.0
 
 
@@ -77,11 +90,18 @@ def test_a_header_in_single_bytes():
         ((0, b"\x08\x00\x00\x00\x00\x00\x00\xce"), "0-9-1", -1),
         ((0, DISPOSITION), "1.0", -1),
         ((0, bytes.fromhex("0000000802000000")), "1.0", -1),
+        ((0, OPEN_DRAFT), "1.0-draft", -1),
+        ((0, START_8), "0-9-draft", -1),
+        ((0, FLOW_010 * 2), "0-10", -1),
     ],
 )
 def test_shapes_in_midstream(said, dialect, client_side):
     verdict = found(said, is_whole=False)
-    assert (verdict.dialect, verdict.client_side, verdict.is_midstream) == (dialect, client_side, True)
+    assert (verdict.dialect, verdict.client_side, verdict.is_midstream) == (
+        dialect,
+        client_side,
+        True,
+    )
     assert 0.5 < verdict.confidence < 1.0
 
 
@@ -90,14 +110,39 @@ def test_a_capture_that_begins_inside_a_frame():
     assert verdict.dialect == "0-9-1"
 
 
+BODY = b"\x03\x00\x01\x00\x00\x02\x00" + bytes(512) + b"\xce"
+INSIDE = {"0-9-1": PUBLISH + BODY + PUBLISH, "1.0": DISPOSITION * 3}
+
+
+@pytest.mark.parametrize("dialect", INSIDE)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_frames_that_never_begin_with_a_segment(dialect, is_whole):
+    """Bulk traffic captured in the middle: every segment boundary is inside some frame."""
+    stream = bytes(40_000) + b"\xce" + INSIDE[dialect] * 200
+    said = [(0, stream[at : at + 1447]) for at in range(0, len(stream), 1447)]
+    assert all(detect(pieces(p), False, False) is None for p in said)
+    verdict = found(*said, is_final=True, is_whole=is_whole)
+    assert (verdict.dialect, verdict.is_midstream) == (dialect, True)
+
+
+def test_a_proxy_line_before_the_header():
+    said = [(0, b"PROXY TCP4 10.0.0.1 10.0.0.2 40001 5672\r\nAMQP\0\0\x09\x01"), (1, START_7)]
+    assert found(*said).dialect == "0-9-1"
+
+
 def test_strangers_are_given_up():
+    begun = [(0, b"SSH-2.0-OpenSSH")] + [(1, b"nothing of ours")] * 20
+    assert found(*begun).dialect is None
+    assert found(*begun, is_whole=False) is None
     assert found((0, b"SSH-2.0-OpenSSH"), is_final=True).dialect is None
-    assert found(*[(0, b"nothing of ours")] * 70).dialect is None
+    assert found(*[(0, b"nothing of ours")] * 300, is_whole=False).dialect is None
 
 
 def test_forced_port_and_unusual_port(tmp_path):
     frames = b"AMQP\x00\x00\x09\x01"
-    path = write_pcap(tmp_path / "a.pcap", Talk((40001, 9999)).open().say(0, frames).close().packets)
+    path = write_pcap(
+        tmp_path / "a.pcap", Talk((40001, 9999)).open().say(0, frames).close().packets
+    )
     (row,) = dissect(path)["connections"]
     assert (row["dialect"], row["dialect_known_by"]) == ("0-9-1", "protocol-header")
     (row,) = dissect(path, forced_ports={9999: "0-8"})["connections"]

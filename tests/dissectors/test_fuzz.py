@@ -11,6 +11,7 @@ import pytest
 
 import dissectors
 from dissectors.capture import CaptureError
+from dissectors.detect import PROTOCOL_HEADERS
 from tests.builders.talk import Talk, pcap_bytes
 from tests.dissectors.test_samples_ledger import assert_ledger
 from tests.samples import SAMPLES, manifest
@@ -94,8 +95,7 @@ def test_mutated_payloads(name, tmp_path):
 def test_random_bytes_after_every_header(tmp_path):
     rng = random.Random(5)
     copy = tmp_path / "random.pcap"
-    headers = [bytes(h) for h in ((0, 0, 9, 1), (1, 1, 0, 9), (1, 1, 8, 0), (1, 1, 9, 1),
-                                  (1, 1, 0, 10), (0, 1, 0, 0), (3, 1, 0, 0), (2, 1, 0, 0))]  # fmt: skip
+    headers = list(PROTOCOL_HEADERS)
     for number in range(200):
         talk = Talk().open().say(0, b"AMQP" + headers[number % len(headers)])
         for _ in range(6):

@@ -33,7 +33,9 @@ def test_every_byte_is_accounted_for(entry):
     if "dropped_tcp_payload_bytes" in entry["truth"]:
         missing = sum(row["missing_bytes"] for row in tables["connections"])
         assert 0 < missing <= sum(entry["truth"]["dropped_tcp_payload_bytes"])
-        assert stream_bytes(tables) == stream_bytes(dissect(str(SAMPLES / entry["truth"]["derived_from"])))
+        assert stream_bytes(tables) == stream_bytes(
+            dissect(str(SAMPLES / entry["truth"]["derived_from"]))
+        )
 
 
 @pytest.mark.parametrize(("prefix", "connections"), [("23g_", 1), ("23h_", 2)])

@@ -46,7 +46,9 @@ def two_interfaces(packets: list[tuple[int, bytes]]) -> bytes:
     out.append(block(1, struct.pack("<HHI", 1, 0, 0)))
     for number, (ts_ns, data) in enumerate(packets):
         time = ts_ns if number % 2 == 0 else ts_ns // 1000
-        head = struct.pack("<IIIII", number % 2, time >> 32, time & 0xFFFFFFFF, len(data), len(data))
+        head = struct.pack(
+            "<IIIII", number % 2, time >> 32, time & 0xFFFFFFFF, len(data), len(data)
+        )
         out.append(block(6, head + data))
     return b"".join(out)
 

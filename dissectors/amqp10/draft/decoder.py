@@ -29,7 +29,7 @@ class DraftDecoder(Decoder10):
     def __init__(self, conn: Connection, dialect: str) -> None:
         super().__init__(conn, dialect)
         self.is_quick = False
-        self.layers = DraftLayers(conn, DRAFT)
+        self.layers = DraftLayers(conn, DRAFT, self.silence)
         self.state.transfers = TransferWriter(conn, DraftHeadReader())
         self.state.transactions = DraftTransactions(self.state)
         self.state.reader = MessageReader()

@@ -10,9 +10,9 @@ from ..types import Described
 from .vocabulary import DRAFT, DraftVocabulary
 
 
-def make(name: str, vocabulary: DraftVocabulary = DRAFT, **fields: Any) -> Described:
+def make(composite: str, /, vocabulary: DraftVocabulary = DRAFT, **fields: Any) -> Described:
     """A composite by its name; fields are spelt with underscores."""
-    return vocabulary.encode(name, {key.replace("_", "-"): data for key, data in fields.items()})
+    return vocabulary.encode(composite, {key.replace("_", "-"): data for key, data in fields.items()})
 
 
 def encode_draft_frame(

@@ -39,7 +39,7 @@ class DraftLayers(Layers):
         if None not in self._opens:
             facts.setdefault("opened_ts_ns", ts_ns)
 
-    def finish(self, silence_ns: tuple[int, int]) -> None:
+    def finish(self, ts_ns: int) -> None:
         """The draft binds nobody to an idle time, so silence is not judged."""
         if self._details:
             self._conn.facts["details"] = dump(self._details)

@@ -38,7 +38,7 @@ class DraftTransactions(Transactions):
     def _discharge(self, txn_id: bytes, fate: str) -> None:
         """Also tells what is unsettled in it: a transactional acquisition has no outcome."""
         super()._discharge(txn_id, fate)
-        for session in self._state.sessions:
+        for session in self._state.sessions.values():
             for end in (session.end_0, session.end_1):
                 for delivery in end.unsettled.values():
                     if delivery.txn_id == txn_id:

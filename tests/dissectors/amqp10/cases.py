@@ -70,9 +70,16 @@ NESTED = [
     ("e00402c0 0100", None),
     (
         "e00a02e0 03015001 03015002",
-        ("array", "array", [("array", "ubyte", [("ubyte", 1)]), ("array", "ubyte", [("ubyte", 2)])]),
+        (
+            "array",
+            "array",
+            [("array", "ubyte", [("ubyte", 1)]), ("array", "ubyte", [("ubyte", 2)])],
+        ),
     ),
-    ("e00802c0 020141 020142", ("array", "list", [("list", [("boolean", b)]) for b in (True, False)])),
+    (
+        "e00802c0 020141 020142",
+        ("array", "list", [("list", [("boolean", b)]) for b in (True, False)]),
+    ),
     (
         "e00702 005377 50 0102",
         ("array", "ubyte", [("described", ("ulong", 0x77), ("ubyte", n)) for n in (1, 2)]),
@@ -81,7 +88,10 @@ NESTED = [
     ("0080000000000000002445", ("described", ("ulong", 0x24), ("list", []))),
     ("00a3016145", ("described", ("symbol", "a"), ("list", []))),
     ("00800000468c00000001a10164", ("described", ("ulong", 0x468C00000001), ("string", "d"))),
-    ("005301 005302 41", ("described", ("ulong", 1), ("described", ("ulong", 2), ("boolean", True)))),
+    (
+        "005301 005302 41",
+        ("described", ("ulong", 1), ("described", ("ulong", 2), ("boolean", True))),
+    ),
 ]
 NESTED = [(octets.replace(" ", ""), shape) for octets, shape in NESTED if shape is not None]
 

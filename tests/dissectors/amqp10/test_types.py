@@ -134,7 +134,7 @@ def test_what_no_encoding_holds_is_refused() -> None:
 
 
 def test_byte_ranges_let_a_field_be_spliced() -> None:
-    raw = bytes.fromhex("0053 14 c00b05 52 01 70 00000007 a0 01 aa 43 42".replace(" ", ""))
+    raw = bytes.fromhex("0053 14 c00d05 52 01 70 00000007 a0 01 aa 43 42".replace(" ", ""))
     value, problems = read(raw)
     assert not problems
     assert isinstance(value, Described)

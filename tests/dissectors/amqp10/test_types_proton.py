@@ -82,7 +82,8 @@ def _compounds(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
         st.lists(st.tuples(KEY, inner), max_size=4, unique_by=lambda pair: pair[0]).map(
             lambda pairs: FINAL.make("map", tuple(pairs))
         ),
-        st.builds(Described, DESCRIPTOR, inner),
+        # proton loses its place behind a descriptor of a described value.
+        st.builds(Described, DESCRIPTOR, inner.filter(lambda v: not isinstance(v, Described))),
     )
 
 

@@ -9,7 +9,15 @@ import pytest
 
 from dissectors.capture.fragments import MAX_AGE_NS, MAX_DATAGRAMS, FragmentTable
 from dissectors.capture.links import LINK_TYPES
-from tests.dissectors.capture.build import Problems, ethernet, ipv4, ipv6, locate, payload, tcp_segment
+from tests.dissectors.capture.build import (
+    Problems,
+    ethernet,
+    ipv4,
+    ipv6,
+    locate,
+    payload,
+    tcp_segment,
+)
 
 IPV4, IPV6 = 0x0800, 0x86DD
 V4 = ipv4()
@@ -90,7 +98,8 @@ LINKS = {
     "VXLAN": (1, ethernet(ipv4(udp(VXLAN + ethernet(V4), 4789), 17))),
     "VXLAN with VLAN in IPv6": (
         1, ethernet(ipv6(udp(VXLAN + ethernet(tag(V4, IPV4), 0x8100), 8472), 17), IPV6)),
-    "GENEVE": (1, ethernet(ipv4(udp(struct.pack("!BBHI", 0, 0, 0x6558, 0) + ethernet(V4), 6081), 17))),
+    "GENEVE": (
+        1, ethernet(ipv4(udp(struct.pack("!BBHI", 0, 0, 0x6558, 0) + ethernet(V4), 6081), 17))),
     "GENEVE with options": (
         1, ethernet(ipv4(udp(struct.pack("!BBHII", 1, 0, IPV4, 0, 0) + V4, 6081), 17))),
     "IPv4 options": (1, ethernet(ipv4(hl=7, opts=b"\x01" * 8))),

@@ -1,0 +1,109 @@
+"""Disposition frames in their usual encodings (1.0 §2.7.6), read where they stand.
+
+What is odd about one is left to the tables in `rare.py`.
+"""
+
+import cython
+
+from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.frame_texts import FrameTexts
+from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
+from dissectors.amqp10.octets import (
+    after_code,
+    list_count,
+    list_items,
+    read_boolean,
+    read_uint,
+    skip_value,
+)
+from dissectors.amqp10.session import Session
+from dissectors.amqp10.state import ConnectionState
+from dissectors.core.rows import RowBuffer
+from dissectors.core.words import word
+from dissectors.tables import FRAMES
+
+F_SESSION = cython.declare(cython.int, FRAMES.index("session_id"))
+F_LINK = cython.declare(cython.int, FRAMES.index("link_id"))
+F_TRANSFER = cython.declare(cython.int, FRAMES.index("transfer_id"))
+F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
+F_NAME = cython.declare(cython.int, FRAMES.index("name"))
+F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
+F_DELIVERY_ID = cython.declare(cython.int, FRAMES.index("delivery_id"))
+F_DELIVERY_LAST = cython.declare(cython.int, FRAMES.index("delivery_last"))
+F_SETTLED = cython.declare(cython.int, FRAMES.index("is_settled"))
+F_OUTCOME = cython.declare(cython.int, FRAMES.index("outcome"))
+F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+
+W_AMQP = cython.declare(cython.longlong, word("amqp"))
+W_OK = cython.declare(cython.longlong, word("ok"))
+W_DISPOSITION = cython.declare(cython.longlong, word("disposition"))
+
+
+def take_disposition(
+    state: ConnectionState,
+    texts: FrameTexts,
+    side: cython.int,
+    channel: cython.longlong,
+    buf: bytes,
+    start: cython.Py_ssize_t,
+    body: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.int:
+    """1 if taken; 0 if the tables must read it."""
+    rows: RowBuffer = state.conn.frames
+    at: cython.Py_ssize_t = after_code(buf, body)
+    stop: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    count: cython.longlong = list_count(buf, at, end)
+    i: cython.longlong
+    first: cython.longlong = -1
+    last: cython.longlong = -1
+    role: cython.int = -1
+    settled: cython.int = -1
+    batchable: cython.int = -1
+    session: Session
+    delivery: Delivery
+    outcome = None
+    if count < 2 or count > 6 or skip_value(buf, at, end, 0) != end:
+        return 0
+    at = list_items(buf, at)
+    for i in range(count):
+        stop = skip_value(buf, at, end, 0)
+        if stop < 0:
+            return 0
+        if i == 0:
+            role = read_boolean(buf, at, stop)
+        elif i == 1:
+            first = read_uint(buf, at, stop)
+        elif i == 2:
+            last = read_uint(buf, at, stop)
+        elif i == 3:
+            settled = read_boolean(buf, at, stop)
+        elif i == 4:
+            outcome = plain_outcome(buf, at, stop)
+            if outcome is UNREAD:
+                return 0
+        else:
+            batchable = read_boolean(buf, at, stop)
+        at = stop
+    if at != end or role < 0 or first < 0 or last < -1 or settled < -1 or batchable < -1:
+        return 0
+    base = state.frame_row(side, channel, end - start)
+    session = state.session_of(side, channel)
+    delivery = state.disposition(session, side, role, first, last, settled, outcome)
+    cells = rows.cells
+    cells[base + F_TYPE] = W_AMQP
+    cells[base + F_NAME] = W_DISPOSITION
+    cells[base + F_STATUS] = W_OK
+    cells[base + F_SESSION] = session.session_id
+    if delivery is not None:
+        cells[base + F_LINK] = delivery.link.link_id
+        cells[base + F_TRANSFER] = delivery.transfer_id
+    cells[base + F_DELIVERY_ID] = first
+    if last >= 0:
+        cells[base + F_DELIVERY_LAST] = last
+    cells[base + F_SETTLED] = 1 if settled == 1 else 0
+    if outcome is not None:
+        cells[base + F_OUTCOME] = outcome.word
+    cells[base + F_FIELDS] = texts.disposition(rows, role, batchable)
+    return 1

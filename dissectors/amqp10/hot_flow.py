@@ -1,0 +1,128 @@
+"""Flow frames in their usual encodings (1.0 §2.7.4), read where they stand.
+
+What is odd about one is left to the tables in `rare.py`.
+"""
+
+import cython
+
+from dissectors.amqp10.frame_texts import flow_text
+from dissectors.amqp10.link import Link
+from dissectors.amqp10.octets import (
+    after_code,
+    list_count,
+    list_items,
+    read_boolean,
+    read_uint,
+    skip_value,
+)
+from dissectors.amqp10.registry import likely_sender
+from dissectors.amqp10.session import Session
+from dissectors.amqp10.state import ConnectionState
+from dissectors.core.rows import RowBuffer
+from dissectors.core.words import word
+from dissectors.tables import FRAMES
+
+F_SESSION = cython.declare(cython.int, FRAMES.index("session_id"))
+F_LINK = cython.declare(cython.int, FRAMES.index("link_id"))
+F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
+F_NAME = cython.declare(cython.int, FRAMES.index("name"))
+F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
+F_LINK_CREDIT = cython.declare(cython.int, FRAMES.index("link_credit"))
+F_DELIVERY_COUNT = cython.declare(cython.int, FRAMES.index("delivery_count"))
+F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+
+W_AMQP = cython.declare(cython.longlong, word("amqp"))
+W_OK = cython.declare(cython.longlong, word("ok"))
+W_FLOW = cython.declare(cython.longlong, word("flow"))
+
+
+def take_flow(
+    state: ConnectionState,
+    side: cython.int,
+    channel: cython.longlong,
+    buf: bytes,
+    start: cython.Py_ssize_t,
+    body: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.int:
+    """1 if taken; 0 if the tables must read it."""
+    rows: RowBuffer = state.conn.frames
+    at: cython.Py_ssize_t = after_code(buf, body)
+    stop: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    count: cython.longlong = list_count(buf, at, end)
+    i: cython.longlong
+    number: cython.longlong
+    sender: cython.int
+    next_incoming_id: cython.longlong = -1
+    incoming_window: cython.longlong = -1
+    next_outgoing_id: cython.longlong = -1
+    outgoing_window: cython.longlong = -1
+    handle: cython.longlong = -1
+    delivery_count: cython.longlong = -1
+    link_credit: cython.longlong = -1
+    available: cython.longlong = -1
+    drain: cython.int = -1
+    echo: cython.int = -1
+    session: Session
+    link: Link = None
+    if count < 4 or count > 10 or skip_value(buf, at, end, 0) != end:
+        return 0
+    at = list_items(buf, at)
+    for i in range(count):
+        stop = skip_value(buf, at, end, 0)
+        if stop < 0:
+            return 0
+        number = read_uint(buf, at, stop) if i < 8 else read_boolean(buf, at, stop)
+        if number < -1:
+            return 0
+        if i == 0:
+            next_incoming_id = number
+        elif i == 1:
+            incoming_window = number
+        elif i == 2:
+            next_outgoing_id = number
+        elif i == 3:
+            outgoing_window = number
+        elif i == 4:
+            handle = number
+        elif i == 5:
+            delivery_count = number
+        elif i == 6:
+            link_credit = number
+        elif i == 7:
+            available = number
+        elif i == 8:
+            drain = number
+        else:
+            echo = number
+        at = stop
+    if at != end or incoming_window < 0 or next_outgoing_id < 0 or outgoing_window < 0:
+        return 0
+    base = state.frame_row(side, channel, end - start)
+    session = state.session_of(side, channel)
+    if handle >= 0:
+        sender = likely_sender(side, link_credit, available, drain)
+        link = state.link_of(session, side, handle, sender)
+    state.flow(
+        session, link, side, next_incoming_id, incoming_window, next_outgoing_id,
+        outgoing_window, delivery_count, link_credit, available, drain, echo,
+    )  # fmt: skip
+    cells = rows.cells
+    cells[base + F_TYPE] = W_AMQP
+    cells[base + F_NAME] = W_FLOW
+    cells[base + F_STATUS] = W_OK
+    cells[base + F_SESSION] = session.session_id
+    if link is not None:
+        cells[base + F_LINK] = link.link_id
+    if link_credit >= 0:
+        cells[base + F_LINK_CREDIT] = link_credit
+    if delivery_count >= 0:
+        cells[base + F_DELIVERY_COUNT] = delivery_count
+    cells[base + F_FIELDS] = rows.text(
+        flow_text(
+            next_incoming_id, incoming_window, next_outgoing_id, outgoing_window, handle,
+            available, drain, echo,
+        )
+    )  # fmt: skip
+    return 1

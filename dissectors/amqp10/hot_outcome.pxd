@@ -1,0 +1,3 @@
+from dissectors.amqp10.octets cimport after_code, list_count, read_code
+
+cpdef object plain_outcome(bytes buf, Py_ssize_t at, Py_ssize_t stop)

@@ -1,0 +1,167 @@
+"""Transfer frames in their usual encodings (1.0 §2.7.5), read where they stand.
+
+What is odd about one is left to the tables in `rare.py`.
+"""
+
+import cython
+
+from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.frame_texts import FrameTexts
+from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
+from dissectors.amqp10.link import Link
+from dissectors.amqp10.octets import (
+    after_code,
+    list_count,
+    list_items,
+    read_boolean,
+    read_uint,
+    skip_value,
+)
+from dissectors.amqp10.session import Session
+from dissectors.amqp10.state import ConnectionState
+from dissectors.core.rows import RowBuffer
+from dissectors.core.words import word
+from dissectors.tables import FRAMES
+
+F_SESSION = cython.declare(cython.int, FRAMES.index("session_id"))
+F_LINK = cython.declare(cython.int, FRAMES.index("link_id"))
+F_TRANSFER = cython.declare(cython.int, FRAMES.index("transfer_id"))
+F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
+F_NAME = cython.declare(cython.int, FRAMES.index("name"))
+F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
+F_DELIVERY_ID = cython.declare(cython.int, FRAMES.index("delivery_id"))
+F_TAG = cython.declare(cython.int, FRAMES.index("delivery_tag"))
+F_SETTLED = cython.declare(cython.int, FRAMES.index("is_settled"))
+F_MORE = cython.declare(cython.int, FRAMES.index("is_more"))
+F_OUTCOME = cython.declare(cython.int, FRAMES.index("outcome"))
+F_BODY_BYTES = cython.declare(cython.int, FRAMES.index("body_bytes"))
+F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+
+W_AMQP = cython.declare(cython.longlong, word("amqp"))
+W_OK = cython.declare(cython.longlong, word("ok"))
+W_TRANSFER = cython.declare(cython.longlong, word("transfer"))
+W_INCOMPLETE = cython.declare(cython.longlong, word("incomplete"))
+
+
+def take_transfer(
+    state: ConnectionState,
+    texts: FrameTexts,
+    side: cython.int,
+    channel: cython.longlong,
+    buf: bytes,
+    start: cython.Py_ssize_t,
+    body: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.int:
+    """1 if taken; 0 if the tables must read it."""
+    rows: RowBuffer = state.conn.frames
+    at: cython.Py_ssize_t = after_code(buf, body)
+    payload: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    count: cython.longlong = list_count(buf, at, end)
+    i: cython.longlong
+    handle: cython.longlong = -1
+    delivery_id: cython.longlong = -1
+    message_format: cython.longlong = -1
+    mode: cython.longlong = -1
+    settled: cython.int = -1
+    more: cython.int = -1
+    resume: cython.int = -1
+    aborted: cython.int = -1
+    batchable: cython.int = -1
+    key: cython.longlong
+    session: Session
+    link: Link
+    delivery: Delivery
+    tag = None
+    outcome = None
+    if count < 1 or count > 11:
+        return 0
+    payload = skip_value(buf, at, end, 0)
+    at = list_items(buf, at)
+    for i in range(count):
+        stop = skip_value(buf, at, payload, 0)
+        if stop < 0:
+            return 0
+        if i == 0:
+            handle = read_uint(buf, at, stop)
+        elif i == 1:
+            delivery_id = read_uint(buf, at, stop)
+        elif i == 2:
+            if buf[at] == 0xA0:
+                tag = buf[at + 2 : stop]
+            elif buf[at] != 0x40:
+                return 0
+        elif i == 3:
+            message_format = read_uint(buf, at, stop)
+        elif i == 4:
+            settled = read_boolean(buf, at, stop)
+        elif i == 5:
+            more = read_boolean(buf, at, stop)
+        elif i == 6:
+            if buf[at] == 0x50:
+                mode = buf[at + 1]
+            elif buf[at] != 0x40:
+                return 0
+        elif i == 7:
+            outcome = plain_outcome(buf, at, stop)
+            if outcome is UNREAD:
+                return 0
+        elif i == 8:
+            resume = read_boolean(buf, at, stop)
+        elif i == 9:
+            aborted = read_boolean(buf, at, stop)
+        else:
+            batchable = read_boolean(buf, at, stop)
+        at = stop
+    if (
+        at != payload
+        or handle < 0
+        or delivery_id < -1
+        or message_format < -1
+        or message_format > 0
+        or mode > 1
+        or settled < -1
+        or more < -1
+        or resume < -1
+        or aborted < -1
+        or batchable < -1
+    ):
+        return 0
+    base = state.frame_row(side, channel, end - start)
+    session = state.session_of(side, channel)
+    link = state.link_of(session, side, handle, side)
+    delivery = state.transfer(
+        session, link, side, delivery_id, tag, message_format, settled, more, resume, aborted,
+        outcome, buf, payload, end,
+    )  # fmt: skip
+    cells = rows.cells
+    cells[base + F_TYPE] = W_AMQP
+    cells[base + F_NAME] = W_TRANSFER
+    cells[base + F_STATUS] = W_INCOMPLETE if state.has_hole else W_OK
+    cells[base + F_SESSION] = session.session_id
+    cells[base + F_LINK] = link.link_id
+    cells[base + F_TRANSFER] = delivery.transfer_id
+    if delivery_id >= 0:
+        cells[base + F_DELIVERY_ID] = delivery_id
+    if tag is not None:
+        rows.put_string(base, F_TAG, tag.hex().encode())
+    if settled >= 0:
+        cells[base + F_SETTLED] = settled
+    cells[base + F_MORE] = 1 if more == 1 else 0
+    if outcome is not None:
+        cells[base + F_OUTCOME] = outcome.word
+    cells[base + F_BODY_BYTES] = end - payload
+    key = (
+        (((((handle * 2 + message_format + 1) * 3 + mode + 1) * 3 + resume + 1) * 3)
+        + aborted + 1) * 3 + batchable + 1
+    )  # fmt: skip
+    if link.fields_key != key or link.fields_batch != rows.batch_no:
+        link.fields_key = key
+        link.fields_batch = rows.batch_no
+        link.fields_code = rows.text(
+            texts.transfer(key, handle, message_format, mode, resume, aborted, batchable)
+        )
+    cells[base + F_FIELDS] = link.fields_code
+    return 1

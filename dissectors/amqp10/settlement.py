@@ -1,0 +1,174 @@
+"""Settlement on one connection (1.0 §2.6.12, §2.7.6, §3.4): who stated which outcome for which
+deliveries, and when a delivery's row can be written."""
+
+import cython
+
+from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.emit import TransferWriter
+from dissectors.amqp10.flow_control import FlowControl
+from dissectors.amqp10.head import HeadReader
+from dissectors.amqp10.link import Link
+from dissectors.amqp10.serial import serial_add, serial_diff
+from dissectors.amqp10.session import Endpoint, Session
+from dissectors.amqp10.transactions import Transactions
+from dissectors.core.connection import Connection
+from dissectors.core.rows import NULL_CELL
+from dissectors.core.words import word
+
+NULL = cython.declare(cython.longlong, NULL_CELL)
+W_SINGLE = cython.declare(cython.longlong, word("single"))
+W_RANGE = cython.declare(cython.longlong, word("range"))
+W_SENDER = cython.declare(cython.longlong, word("sender"))
+W_RECEIVER = cython.declare(cython.longlong, word("receiver"))
+
+
+class Settlement(FlowControl):
+    """States and settlement of the deliveries that each side of a session has sent."""
+
+    def __init__(self, conn: Connection) -> None:
+        FlowControl.__init__(self, conn)
+        self.transfers = TransferWriter(conn, HeadReader())
+        self.transactions = Transactions(self)
+        # Reads whole messages in another format than the standard's; None: they are standard.
+        self.reader = None
+        # Deliveries of detached links by (name, sender) and tag, until they are resumed.
+        self.suspended: dict = {}
+        self.suspended_count = 0
+        # Octets of messages in the making.
+        self.held_bytes = 0
+
+    def disposition(
+        self,
+        session: Session,
+        side: cython.int,
+        is_receiver: cython.int,
+        first: cython.longlong,
+        last: cython.longlong,
+        settled: cython.int,
+        state,
+    ) -> Delivery:
+        """1.0 §2.7.6: state and settlement of a range of delivery-ids, stated by one side.
+        The first delivery concerned, or None if none is known."""
+        owner: Endpoint
+        count: cython.longlong
+        found: Delivery = None
+        delivery: Delivery
+        kind: cython.longlong = W_SINGLE
+        by: cython.longlong = W_RECEIVER if is_receiver else W_SENDER
+        if is_receiver:
+            owner = session.end_0 if side else session.end_1
+        else:
+            owner = session.end_1 if side else session.end_0
+        count = 1 if last < 0 else serial_diff(last, first) + 1
+        if count < 1:
+            self.problem("state10.bad_range", f"from {first} to {last}", side)
+            return None
+        if count == 1:
+            ids = (first,)
+        else:
+            kind = W_RANGE
+            ids = _ids_in_range(owner.unsettled, first, count)
+        for delivery_id in ids:
+            delivery = owner.unsettled.get(delivery_id)
+            if delivery is None:
+                continue
+            if found is None:
+                found = delivery
+            if state is not None:
+                self.apply_state(delivery, state)
+            if settled == 1:
+                if delivery.outcome is None and delivery.txn_id is None:
+                    delivery.outcome = delivery.link.default_outcome
+                self.settle(delivery, by, kind)
+        if found is None:
+            self._unknown_delivery(owner, first, side)
+        return found
+
+    def _unknown_delivery(
+        self, owner: Endpoint, first: cython.longlong, side: cython.int
+    ) -> cython.int:
+        """A second settlement is usual; one of a delivery that was never sent is not."""
+        if self.is_partial:
+            return 0
+        highest: cython.longlong = owner.highest_delivery_id
+        if highest == NULL or serial_diff(first, highest) > 0:
+            self.problem("state10.unknown_delivery", f"delivery {first} was not sent", side)
+        return 0
+
+    def apply_state(self, delivery: Delivery, state) -> cython.int:
+        """A delivery state that one side stated, settled or not."""
+        if state.txn_id is not None:
+            delivery.txn_id = state.txn_id
+        if state.is_terminal:
+            delivery.outcome = state.outcome
+            delivery.condition = state.condition
+            if delivery.outcome_ts == NULL:
+                delivery.outcome_ts = self.ts_ns
+            if delivery.link.is_coordinator:
+                self.transactions.answered(delivery, state)
+        return 0
+
+    def settle(self, delivery: Delivery, by: cython.longlong, kind: cython.longlong) -> cython.int:
+        """The delivery is settled now; its row is written once all of it was seen."""
+        delivery.is_settled = True
+        delivery.settled_ts = self.ts_ns
+        delivery.settled_packet = self.packet_no
+        delivery.settled_by = by
+        delivery.settle_kind = kind
+        self._drop_unsettled(delivery)
+        if delivery.is_done:
+            self.release(delivery)
+        return 0
+
+    def _drop_unsettled(self, delivery: Delivery) -> cython.int:
+        session: Session = delivery.session
+        endpoint: Endpoint = session.end_1 if delivery.side else session.end_0
+        delivery.link.unsettled_count -= 1
+        if delivery.delivery_id != NULL:
+            endpoint.unsettled.pop(delivery.delivery_id, None)
+        return 0
+
+    def release(self, delivery: Delivery) -> cython.int:
+        """Write the row, unless a transaction decides about it first."""
+        if delivery.txn_id is not None and self.transactions.hold(delivery):
+            return 0
+        return self.transfers.write(delivery)
+
+    def abandon(self, delivery: Delivery) -> cython.int:
+        """No more of this delivery will come."""
+        link: Link = delivery.link
+        if link.current is delivery:
+            link.current = None
+        if not delivery.is_done:
+            delivery.is_done = True
+            delivery.body_bytes = delivery.message_bytes
+            self.drop_parts(delivery)
+            if delivery.is_settled:
+                self.release(delivery)
+            elif delivery.delivery_id == NULL:
+                self.forget(delivery)
+        return 0
+
+    def drop_parts(self, delivery: Delivery) -> cython.int:
+        """What was kept of an unfinished message is not needed any more."""
+        self.held_bytes -= delivery.held_bytes
+        delivery.held_bytes = 0
+        delivery.parts = None
+        return 0
+
+    def forget(self, delivery: Delivery) -> cython.int:
+        """Write an unsettled delivery as it stands: nothing will be learnt of it any more."""
+        delivery.is_done = True
+        self._drop_unsettled(delivery)
+        delivery.link.unsettled_count += 1
+        if delivery.txn_id is not None:
+            self.transactions.judge(delivery)
+        return self.transfers.write(delivery)
+
+
+def _ids_in_range(unsettled: dict, first: cython.longlong, count: cython.longlong) -> list:
+    """The known delivery-ids in a range, in its order, without walking a range made to hurt."""
+    if count <= 2 * len(unsettled) + 64:
+        return [serial_add(first, step) for step in range(count)]
+    inside = [i for i in unsettled if 0 <= serial_diff(i, first) < count]
+    return sorted(inside, key=lambda i: serial_diff(i, first))

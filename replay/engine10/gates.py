@@ -1,0 +1,278 @@
+"""Causality: what must have come from the live peer before one of our acts may go out.
+
+`protocol`: the replies that the capture shows before it; credit and window for a transfer, and
+the messages that had come before it; the deliveries that a disposition settles; everything that
+had come before a detach, end or close. `window` also keeps no more of our messages unanswered than
+the capture had; `strict` waits for all that the capture shows before. What did not come in time is
+given up once, and its like is not waited for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from dissectors.amqp10.serial import serial_diff
+
+from .acts import Act, Reply
+from .live import Live
+from .model import attach_of, credit_of, known, window_of
+from .pairs import LinkPair, PeerDelivery, SessionPair
+from .reading import Reading
+
+_CLOSING = ("detach", "end", "close")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something that has not come yet, in words, and how to do without it."""
+
+    text: str
+    give_up: Callable[[], None]
+
+
+class Gates:
+    """Asked for each act, in order."""
+
+    def __init__(self, reading: Reading, live: Live, causality: str) -> None:
+        self._reading = reading
+        self._live = live
+        self._has_window = causality in ("window", "strict")
+        self._is_strict = causality == "strict"
+        # The first of each list that has not come yet.
+        self._reply_at = 0
+        self._delivery_at = 0
+        self._outcome_at = 0
+
+    def hold(self, act: Act) -> Wait | None:
+        """What this act has to wait for; None if it may go."""
+        wait = self._replies(act.before.replies) or self._synthetic(act)
+        if wait is None and self._is_strict:
+            wait = self._everything(act)
+        if wait is None:
+            rule = _RULES.get(act.name)
+            wait = None if rule is None else rule(self, act)
+        return wait
+
+    def remaining(self) -> Wait | None:
+        """What the capture shows in answer and has not come, when all our acts are done."""
+        reading = self._reading
+        return (
+            self._outcomes(len(reading.outcomes))
+            or self._deliveries(len(reading.deliveries))
+            or self._replies(len(reading.replies))
+        )
+
+    def outstanding_ts_ns(self) -> int | None:
+        """When the oldest answer that has not come was captured, of those before our acts."""
+        reading = self._reading
+        self._replies(len(reading.replies))
+        self._outcomes(len(reading.outcomes))
+        times = [
+            reading.replies[i].step.ts_ns for i in (self._reply_at,) if i < len(reading.replies)
+        ]
+        times += [
+            reading.outcomes[i].step.ts_ns for i in (self._outcome_at,) if i < len(reading.outcomes)
+        ]
+        return min(times, default=None)
+
+    # -- replies --------------------------------------------------------------------------
+
+    def _replies(self, count: int) -> Wait | None:
+        replies = self._reading.replies
+        while self._reply_at < count:
+            reply = replies[self._reply_at]
+            if not self._has_replied(reply):
+                return Wait(_reply_text(reply), partial(_do_without, reply))
+            self._reply_at += 1
+        return None
+
+    def _has_replied(self, reply: Reply) -> bool:
+        if reply.is_given_up or self._live.has_peer_close:
+            return True
+        return _REPLIED[reply.name](self._live, reply)
+
+    def _synthetic(self, act: Act) -> Wait | None:
+        """A session that we began in our own words has no captured reply to wait for."""
+        session = act.session
+        if session is None or not session.is_synthetic or session.is_dead:
+            return None
+        if self._live.has_peer_begun(session):
+            return None
+        return Wait("begin", session.kill)
+
+    # -- messages and outcomes ------------------------------------------------------------
+
+    def _deliveries(self, count: int) -> Wait | None:
+        deliveries = self._reading.deliveries
+        while self._delivery_at < count:
+            delivery = deliveries[self._delivery_at]
+            if not _has_come(delivery):
+                return self._delivery(delivery)
+            self._delivery_at += 1
+        return None
+
+    def _delivery(self, delivery: PeerDelivery) -> Wait:
+        return Wait(
+            f"message {delivery.ordinal + 1} on {delivery.link.title}",
+            lambda: _give_up_delivery(delivery),
+        )
+
+    def _outcomes(self, count: int) -> Wait | None:
+        outcomes = self._reading.outcomes
+        while self._outcome_at < count:
+            delivery = outcomes[self._outcome_at].delivery
+            session = delivery.link.session
+            if not (delivery.is_answered or delivery.is_skipped or session.is_mute):
+                return Wait(f"the outcome of a message on {delivery.link.title}", session.mute)
+            self._outcome_at += 1
+        return None
+
+    def _unanswered(self, act: Act) -> Wait | None:
+        """No more messages unanswered than captured (counted, not named: a peer may answer in
+        another order)."""
+        if self._live.answered_count >= act.before.outcomes:
+            return None
+        return self._outcomes(act.before.outcomes)
+
+    def _everything(self, act: Act) -> Wait | None:
+        """Credit is not among it: peers top it up in batches that no two runs share."""
+        before = act.before
+        return self._deliveries(before.deliveries) or self._outcomes(before.outcomes)
+
+    # -- rules by performative ------------------------------------------------------------
+
+    def _transfer(self, act: Act) -> Wait | None:
+        link, session = act.link, act.session
+        if link is None or session is None or link.live is None or link.is_dead:
+            return None
+        if act.is_first:
+            wait = self._deliveries(act.before.deliveries)
+            if wait is None and self._has_window:
+                wait = self._unanswered(act)
+            if wait is not None:
+                return wait
+            if not act.is_overdraft and not has_credit(link) and not link.is_dry:
+                return Wait(f"credit on {link.title}", link.dry_up)
+        return self.window(session)
+
+    def window(self, session: SessionPair) -> Wait | None:
+        """Room in the peer's incoming-window for one more frame."""
+        if has_window(self._live, session) or session.is_mute:
+            return None
+        return Wait("the session's window", session.mute)
+
+    def _disposition(self, act: Act) -> Wait | None:
+        for delivery in act.peer:
+            if delivery.live_id is None and not _has_come(delivery):
+                return self._delivery(delivery)
+        for own in act.answered:
+            session = own.link.session
+            if not (own.is_answered or own.is_skipped or session.is_mute):
+                return Wait(f"the outcome of a message on {own.link.title}", session.mute)
+        return None
+
+    def _flow(self, act: Act) -> Wait | None:
+        link = act.link
+        if link is None or link.is_dead or link.is_dry:
+            return None
+        if act.gives_up and not _is_drain_asked(link, act.limit or 0):
+            return Wait(f"the request to drain {link.title}", link.dry_up)
+        if link.arrived_count < act.link_deliveries:
+            return self._delivery(link.deliveries[link.arrived_count])
+        return None
+
+    def _closing(self, act: Act) -> Wait | None:
+        return self._outcomes(act.before.outcomes) or self._deliveries(act.before.deliveries)
+
+
+def has_credit(link: LinkPair) -> bool:
+    credit = None if link.live is None else credit_of(link.live)
+    return credit is not None and credit > 0
+
+
+def has_window(live: Live, session: SessionPair) -> bool:
+    window = None if session.live is None else window_of(session.live, live.side)
+    return window is None or window > 0
+
+
+def _has_come(delivery: PeerDelivery) -> bool:
+    # Tokens are not sent, so that their answers do not come either.
+    return delivery.has_come or delivery.link.is_dry or bool(delivery.link.captured.is_secret)
+
+
+def _give_up_delivery(delivery: PeerDelivery) -> None:
+    delivery.is_given_up = True
+    delivery.link.dry_up()
+
+
+def _is_drain_asked(link: LinkPair, limit: int) -> bool:
+    return link.live is None or (bool(link.live.is_draining) and _has_limit(link, limit))
+
+
+def _has_limit(link: LinkPair, limit: int) -> bool:
+    """The receiver has granted at least as much as captured (or the link is not there)."""
+    if link.live is None:
+        return True
+    found, start = known(link.live.limit), known(link.live.initial_delivery_count)
+    return found is not None and serial_diff(found, start or 0) >= limit
+
+
+def _do_without(reply: Reply) -> None:
+    """A session or link that is not answered cannot be used."""
+    reply.is_given_up = True
+    if reply.name == "begin" and reply.session is not None:
+        reply.session.kill()
+    if reply.name == "attach" and reply.link is not None:
+        reply.link.kill()
+    if reply.name == "settlement" and reply.link is not None:
+        reply.link.dry_up()
+
+
+def _reply_text(reply: Reply) -> str:
+    return reply.name if reply.link is None else f"{reply.name} of {reply.link.title}"
+
+
+def _has_begun(live: Live, reply: Reply) -> bool:
+    session = reply.session
+    return session is None or session.is_dead or live.has_peer_begun(session)
+
+
+def _has_attached(live: Live, reply: Reply) -> bool:
+    link = reply.link
+    if link is None or link.is_dead or link.session.is_dead:
+        return True
+    return link.live is not None and attach_of(link.live, live.peer_side) is not None
+
+
+def _is_settled(live: Live, reply: Reply) -> bool:
+    delivery = reply.delivery
+    if delivery is None or delivery.link.is_dead or delivery.link.is_dry:
+        return True
+    return delivery.is_settled or delivery.is_given_up
+
+
+def _is_drained(live: Live, reply: Reply) -> bool:
+    link = reply.link
+    if link is None or link.is_dead or link.live is None:
+        return True
+    return not has_credit(link)
+
+
+_REPLIED: dict[str, Callable[[Live, Reply], bool]] = {
+    "open": lambda live, reply: live.peer_open is not None,
+    "begin": _has_begun,
+    "attach": _has_attached,
+    "detach": lambda live, reply: reply.link is None or reply.link.is_dead,
+    "end": lambda live, reply: reply.session is None or reply.session.is_dead,
+    "close": lambda live, reply: live.has_peer_close,
+    "settlement": _is_settled,
+    "drained credit": _is_drained,
+}
+_RULES: dict[str, Callable[[Gates, Act], Wait | None]] = {
+    "transfer": Gates._transfer,
+    "disposition": Gates._disposition,
+    "flow": Gates._flow,
+    **dict.fromkeys(_CLOSING, Gates._closing),
+}
