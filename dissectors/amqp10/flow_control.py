@@ -135,7 +135,8 @@ class FlowControl(Registry):
         link.delivery_count = delivery_count
         if advance <= 0 or link.limit == NULL:
             return NULL
-        link.receiver_credit -= advance
+        if link.receiver_credit != NULL:
+            link.receiver_credit -= advance
         return -advance
 
     def count_frame(self, session: Session, endpoint: Endpoint, side: cython.int) -> cython.int:

@@ -69,10 +69,10 @@ def tree(vocabulary: Vocabulary, value: Value) -> Any:
 
 def _described(vocabulary: Vocabulary, value: Described) -> Any:
     definition = vocabulary.definition_of(value)
-    if definition is not None and definition.is_composite and value.data.type == "list":
-        return {"$type": definition.name, **_fields(vocabulary, definition, value.data)}
-    if definition is not None and definition.is_composite and value.data.type == "map":
-        return {"$type": definition.name, **_named_fields(vocabulary, definition, value.data)}
+    show = _FORMS.get(value.data.type)
+    is_sound = not isinstance(value.data, Malformed)
+    if show and is_sound and definition is not None and definition.is_composite:
+        return {"$type": definition.name, **show(vocabulary, definition, value.data)}
     descriptor = tree(vocabulary, value.descriptor) if definition is None else definition.name
     return {"$descriptor": descriptor, "$value": tree(vocabulary, value.data)}
 
@@ -91,18 +91,20 @@ def _fields(vocabulary: Vocabulary, definition: Definition, items: Value) -> dic
 
 def _named_fields(vocabulary: Vocabulary, definition: Definition, pairs: Value) -> dict[str, Any]:
     """Fields of a composite that came as a map, as the 2010 draft allows."""
-    if isinstance(pairs, Malformed):
-        return {"$value": tree(vocabulary, pairs)}
     known = {field.name: field for field in definition.fields}
     shown: dict[str, Any] = {}
     for key, item in pairs.data:
-        name = _cut(key.data) if key.type in ("string", "symbol") else dump(tree(vocabulary, key))
+        name = _cut(key.data) if isinstance(key.data, str) else dump(tree(vocabulary, key))
         field = known.get(name)
         shown[name] = (
             tree(vocabulary, item) if field is None
             else _field(vocabulary, definition, field, item)
         )  # fmt: skip
     return shown
+
+
+#: How the fields of a composite are shown, by the type that holds them.
+_FORMS = {"list": _fields, "map": _named_fields}
 
 
 def _field(vocabulary: Vocabulary, definition: Definition, field: Field, value: Value) -> Any:

@@ -26,3 +26,15 @@ def joined(said: Said) -> tuple[bytes, bytes]:
     """The stream of each side."""
     client, server = (b"".join(octets for s, octets in said if s == side) for side in (0, 1))
     return client, server
+
+
+def without_packet(capture: bytes, number: int) -> bytes:
+    """A pcap file less one packet, by its number as tshark counts."""
+    out, at, count = capture[:24], 24, 0
+    while at < len(capture):
+        end = at + 16 + int.from_bytes(capture[at + 8 : at + 12], "little")
+        count += 1
+        if count != number:
+            out += capture[at:end]
+        at = end
+    return out

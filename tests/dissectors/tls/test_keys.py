@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from dissectors.detect import TLS_HEADER
 from dissectors.tls.keylog import KeyLog
-from tests.builders.streams import joined
+from tests.builders.streams import joined, without_packet
 from tests.builders.tls import Flavour, refused_handshake, tls_talk
 from tests.dissectors.test_samples_ledger import assert_ledger
 from tests.dissectors.tls.test_suites import (
@@ -181,17 +181,6 @@ def test_lost_packets_inside_tls(flavour, tmp_path):
         lost = len(whole["frames"]) - len(tables["frames"])
         assert 0 < lost <= 5
         assert tables["frames"][-1]["name"] == whole["frames"][-1]["name"]
-
-
-def without_packet(capture: bytes, number: int) -> bytes:
-    out, at, count = capture[:24], 24, 0
-    while at < len(capture):
-        end = at + 16 + int.from_bytes(capture[at + 8 : at + 12], "little")
-        count += 1
-        if count != number:
-            out += capture[at:end]
-        at = end
-    return out
 
 
 def test_a_key_update_of_tls_13(tmp_path):
