@@ -207,7 +207,7 @@ class HeadReader:
 
 def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):
     """An id, address or name as text: strings as they are, numbers in decimal, UUIDs in their
-    usual form, binary as its UTF-8 if it is some, else hex. None for other types."""
+    usual form, binary as its UTF-8 if that can be printed, else hex. None for other types."""
     code: cython.int = buf[at]
     if code == 0xA1 or code == 0xA3 or code == 0xA0:
         raw = buf[at + 2 : stop]
@@ -224,9 +224,10 @@ def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):
     else:
         return None
     try:
-        return raw.decode()
+        text = raw.decode()
     except UnicodeDecodeError:
         return raw.hex()
+    return raw.hex() if (code == 0xA0 or code == 0xB0) and not text.isprintable() else text
 
 
 def section_json(section: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Link credit (1.0 §2.6.7, §2.7.4): grants, use, drain, echo; each a row with the state after it."""
+"""Link credit (1.0 §2.6.7, §2.7.4): grants, use, drain, echo; each a row with the state after."""
 
 from __future__ import annotations
 
