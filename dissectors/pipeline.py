@@ -79,6 +79,7 @@ class Dissection:
             yield from self.sink.take_ready()
         finally:
             self.source.close()
+            self.sink.release()
 
     @property
     def unreadable_because(self) -> str | None:

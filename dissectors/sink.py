@@ -99,6 +99,12 @@ class Sink:
         for buffer in self.buffers.values():
             self._take(buffer)
 
+    def release(self) -> None:
+        """Nothing more comes: let go of the buffers now, not when the collector finds the cycle."""
+        for buffer in self.buffers.values():
+            buffer.on_full = None
+        self.buffers = {}
+
     def take_ready(self) -> list[tuple[str, pa.RecordBatch]]:
         ready, self.ready = self.ready, []
         return ready

@@ -78,6 +78,8 @@ def _described(vocabulary: Vocabulary, value: Described) -> Any:
 
 
 def _fields(vocabulary: Vocabulary, definition: Definition, items: Value) -> dict[str, Any]:
+    if isinstance(items, Malformed):
+        return {"$value": tree(vocabulary, items)}
     known = len(definition.fields)
     shown = {
         field.name: _field(vocabulary, definition, field, item)

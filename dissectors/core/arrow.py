@@ -91,7 +91,16 @@ def _dictionary(
     indices = pa.Array.from_buffers(
         pa.int32(), len(codes), [validity, pa.py_buffer(codes.astype(np.int32))], absent_count
     )
-    return pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string()))
+    return pa.DictionaryArray.from_arrays(indices, _texts(values))
+
+
+def _texts(values: list[str]) -> pa.Array:
+    """Octets off the wire that are no UTF-8 were kept as surrogates: they are spelled out."""
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        octets = [value.encode("utf-8", "backslashreplace") for value in values]
+        return pa.array(octets, pa.binary()).cast(pa.string())
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ cdef class RowBuffer:
     cdef public dict positions
     cdef public Py_ssize_t width
     cdef public Py_ssize_t capacity
+    cdef public Py_ssize_t room
     cdef public Py_ssize_t count
     cdef public Py_ssize_t batch_no
     cdef public long long[::1] cells

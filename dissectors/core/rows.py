@@ -18,6 +18,9 @@ NULL = cython.declare(cython.longlong, -0x7FFFFFFFFFFFFFFF - 1)
 NULL_CELL = -0x8000000000000000  # the same for modules that only import this one
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 ROWS_PER_BATCH = 65_536
+# A buffer starts small and grows: most captures are, and all tables have one.
+FIRST_ROWS = 256
+GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
 HEAP_BYTES_PER_BATCH = 8 * 1024 * 1024
 
@@ -41,9 +44,10 @@ class RowBuffer:
         self.positions = {c.name: i for i, c in enumerate(table.columns)}
         self.width = len(table.columns)
         self.capacity = capacity
+        self.room = min(capacity, FIRST_ROWS)
         self.count = 0
         self.batch_no = 0
-        self.cells = array("q", [NULL_CELL]) * (self.width * capacity)
+        self.cells = array("q", [NULL_CELL]) * (self.width * self.room)
         self.template = array("q", [NULL_CELL]) * self.width
         self.defaults: dict = {}
         self.pool: dict = {}
@@ -57,8 +61,8 @@ class RowBuffer:
         """Index of the first cell of a fresh row: all absent but for the defaults."""
         base: cython.Py_ssize_t
         i: cython.Py_ssize_t
-        if self.count >= self.capacity or self.heap_bytes > HEAP_BYTES_PER_BATCH:
-            self.on_full(self)
+        if self.count >= self.room or self.heap_bytes > HEAP_BYTES_PER_BATCH:
+            self._make_room()
         base = self.count * self.width
         if cython.compiled:
             for i in range(self.width):
@@ -67,6 +71,16 @@ class RowBuffer:
             self.cells[base : base + self.width] = self.template
         self.count += 1
         return base
+
+    def _make_room(self) -> None:
+        """Grow up to the capacity; then, or with a full heap, the batch must be taken."""
+        if self.room >= self.capacity or self.heap_bytes > HEAP_BYTES_PER_BATCH:
+            self.on_full(self)
+            return
+        self.room = min(self.capacity, self.room * GROWTH)
+        grown = array("q", [NULL_CELL]) * (self.width * self.room)
+        memoryview(grown)[: self.count * self.width] = memoryview(self.cells)
+        self.cells = grown
 
     def text(self, value: str) -> cython.longlong:
         """Code of a repeating string, valid until the batch is taken."""
