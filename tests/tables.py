@@ -32,6 +32,24 @@ def dissect(paths: str | list[str], **options: Any) -> Tables:
     return tables
 
 
+LEDGER = ("decoded_bytes", "skipped_bytes", "missing_bytes", "leftover_bytes")
+STREAM = ("bytes_c2s", "bytes_s2c")
+
+
+def stream_bytes(tables: Tables) -> int:
+    return sum(row[c] for row in tables["connections"] for c in STREAM)
+
+
+def ledger_errors(tables: Tables) -> list[str]:
+    """Connections whose bytes are not all accounted for."""
+    return [
+        f"{row['connection_id']}: { {c: row[c] for c in (*LEDGER, *STREAM)} }"
+        for row in tables["connections"]
+        if sum(row[c] for c in LEDGER) != sum(row[c] for c in STREAM)
+        or any(row[c] < 0 for c in LEDGER)
+    ]
+
+
 def unlocated(rows: Rows) -> Rows:
     """Rows without what differs between copies of a capture: file, packets, times, health."""
     left_out = (

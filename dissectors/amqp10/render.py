@@ -96,7 +96,7 @@ def _named_fields(vocabulary: Vocabulary, definition: Definition, pairs: Value) 
     known = {field.name: field for field in definition.fields}
     shown: dict[str, Any] = {}
     for key, item in pairs.data:
-        name = _cut(key.data) if isinstance(key.data, str) else dump(tree(vocabulary, key))
+        name = _cut(key.data) if _is_text(key) else dump(tree(vocabulary, key))
         field = known.get(name)
         shown[name] = (
             tree(vocabulary, item) if field is None
@@ -124,11 +124,14 @@ def _field(vocabulary: Vocabulary, definition: Definition, field: Field, value: 
 
 def _map(vocabulary: Vocabulary, value: Value) -> Any:
     """An object when every key is text and none comes twice, else a list of pairs."""
-    keys = [key.data for key, _ in value.data if key.type in ("string", "symbol")]
-    is_object = len(keys) == len(set(keys)) == len(value.data)
-    if is_object and not any(isinstance(key, Malformed) for key, _ in value.data):
+    keys = [key.data for key, _ in value.data if _is_text(key)]
+    if len(keys) == len(set(keys)) == len(value.data):
         return {_cut(key.data): tree(vocabulary, item) for key, item in value.data}
     return {"$map": [[tree(vocabulary, k), tree(vocabulary, v)] for k, v in value.data]}
+
+
+def _is_text(key: Value) -> bool:
+    return key.type in ("string", "symbol") and not isinstance(key, Malformed)
 
 
 def _as_is(value: Value) -> Any:
