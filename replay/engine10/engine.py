@@ -147,7 +147,7 @@ class Engine10(Engine):
         if wait is None:
             return
         step = self._acts[self._at].step if self._at < len(self._acts) else None
-        self.note("missing", f"did not come: {wait.text}", "soft", step)
+        self.note("missing", f"did not come: {wait.text}", "hard", step)
         self._wait = self.waiting_for = None
         wait.give_up()
 

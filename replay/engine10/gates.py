@@ -110,6 +110,7 @@ class Gates:
             delivery = deliveries[self._delivery_at]
             if not _has_come(delivery):
                 return self._delivery(delivery)
+            self._live.settle_for(delivery)
             self._delivery_at += 1
         return None
 
@@ -165,7 +166,8 @@ class Gates:
 
     def _disposition(self, act: Act) -> Wait | None:
         for delivery in act.peer:
-            if delivery.live_id is None and not _has_come(delivery):
+            self._live.settle_for(delivery)
+            if not _is_here(delivery):
                 return self._delivery(delivery)
         for own in act.answered:
             session = own.link.session
@@ -195,6 +197,12 @@ def has_credit(link: LinkPair) -> bool:
 def has_window(live: Live, session: SessionPair) -> bool:
     window = None if session.live is None else window_of(session.live, live.side)
     return window is None or window > 0
+
+
+def _is_here(delivery: PeerDelivery) -> bool:
+    """It and no other, or there is no hope for it."""
+    link = delivery.link
+    return delivery.live_id is not None or delivery.is_given_up or link.is_dead or link.is_dry
 
 
 def _has_come(delivery: PeerDelivery) -> bool:

@@ -15,13 +15,9 @@ from .frame import EMPTY, Frame, make_frame
 from .live import Live
 from .matching import address_in, captured_link, is_dynamic, termini_of
 from .model import attach_of, link_at
-from .octets import binary_of, read_composite, text_of
-from .pairs import LinkPair, PeerDelivery, SessionPair
+from .pairs import LinkPair, SessionPair, Stranger
 from .reading import Reading, declared_txn, ids_in_range
 
-#: Fields of `properties` that a live peer makes up anew: message-id, reply-to, correlation-id,
-#: group-id, reply-to-group-id (1.0 §3.2.4).
-_MADE_UP = (0, 4, 5, 10, 12)
 NOT_CAPTURED = "amqp:not-allowed"
 
 
@@ -74,7 +70,8 @@ class Listener:
         if session is None:
             return
         session.kill()
-        if not session.has_own_end and not session.is_end_due:
+        is_answered = session.has_own_end or session.is_end_due or session.is_end_captured
+        if not is_answered:
             session.has_own_end = True
             self._answer(make_frame("end", {}, session.own_channel or 0))
 
@@ -129,7 +126,8 @@ class Listener:
         if link is None:
             return
         link.kill()
-        if not link.has_own_detach and link.own_handle is not None and not link.is_detach_due:
+        is_answered = link.has_own_detach or link.is_detach_due or link.is_detach_captured
+        if not is_answered and link.own_handle is not None:
             link.has_own_detach = True
             fields = {"handle": link.own_handle, "closed": frame.flag("closed")}
             self._answer(make_frame("detach", fields, link.session.own_channel or 0))
@@ -155,30 +153,15 @@ class Listener:
 
     def _arrive(self, link: LinkPair, live_id: int | None, payload: bytes) -> None:
         """A whole message: which captured one is it?"""
+        properties = section_of(payload, PROPERTIES)
         delivery = link.take(digest_of(self._live.captured_words(payload)))
         link.arrived_count += 1
-        if delivery is None:
+        if delivery is not None:
+            self._live.match(delivery, live_id, properties)
+        elif link.arrived_count > len(link.deliveries):
             self._extra(link)
-            return
-        delivery.live_id = live_id
-        if delivery.is_settlement_due and live_id is not None:
-            link.session.peer_unsettled[live_id] = delivery
-        if delivery.properties:
-            self._learn_properties(delivery, payload)
-
-    def _learn_properties(self, delivery: PeerDelivery, payload: bytes) -> None:
-        """Identifiers that the live peer made up: our answers must speak of them."""
-        octets = section_of(payload, PROPERTIES)
-        if octets == delivery.properties:
-            return
-        captured = read_composite(delivery.properties, 0, len(delivery.properties))
-        live = read_composite(octets, 0, len(octets))
-        if captured is None or live is None:
-            return
-        for place in _MADE_UP:
-            old, new = _octets_of(captured.item(place)), _octets_of(live.item(place))
-            if old and new and old != new and old not in self._live.names.generated:
-                self._live.names.whole[old] = new
+        else:
+            link.strangers.append(Stranger(live_id, properties))
 
     def _extra(self, link: LinkPair) -> None:
         detail = {"handle": link.own_handle, "closed": True, **_refusal()}
@@ -231,11 +214,6 @@ def _answer_to_begin(channel: int) -> dict[str, Any]:
         "incoming-window": 0,
         "outgoing-window": 0,
     }
-
-
-def _octets_of(item: bytes) -> bytes | None:
-    text = text_of(item)
-    return binary_of(item) if text is None else text.encode()
 
 
 _HANDLERS: dict[str, Callable[[Listener, Frame, SessionPair | None, LinkPair | None], None]] = {

@@ -7,8 +7,12 @@ from typing import Any
 from .content import Names
 from .frame import Frame
 from .model import Model, endpoint
-from .pairs import LinkPair, SessionPair
+from .octets import binary_of, read_composite, text_of
+from .pairs import LinkPair, PeerDelivery, SessionPair
 
+#: Fields of `properties` that a live peer makes up anew: message-id, reply-to, correlation-id,
+#: group-id, reply-to-group-id (1.0 §3.2.4).
+_MADE_UP = (0, 4, 5, 10, 12)
 #: 1.0 §2.7.1: no limit where none is stated.
 NO_LIMIT = 0xFFFF_FFFF
 _NS_PER_MS = 1_000_000
@@ -72,3 +76,32 @@ class Live:
         """A live message as the capture would have it."""
         names = self.names
         return names.reversed().applied(payload) if names.whole or names.generated else payload
+
+    def match(self, delivery: PeerDelivery, live_id: int | None, properties: bytes) -> None:
+        """This is what the captured delivery is here."""
+        delivery.live_id = live_id
+        if delivery.is_settlement_due and live_id is not None:
+            delivery.link.session.peer_unsettled[live_id] = delivery
+        if delivery.properties and properties != delivery.properties:
+            self._learn_properties(delivery.properties, properties)
+
+    def settle_for(self, delivery: PeerDelivery) -> None:
+        """No message with its content came in its turn: take the one that did."""
+        stranger = delivery.link.take_stranger(delivery)
+        if stranger is not None:
+            self.match(delivery, *stranger)
+
+    def _learn_properties(self, captured: bytes, live: bytes) -> None:
+        """Identifiers that the live peer made up: our answers must speak of them."""
+        one, other = (read_composite(octets, 0, len(octets)) for octets in (captured, live))
+        if one is None or other is None:
+            return
+        for place in _MADE_UP:
+            old, new = _octets_of(one.item(place)), _octets_of(other.item(place))
+            if old and new and old != new and old not in self.names.generated:
+                self.names.whole[old] = new
+
+
+def _octets_of(item: bytes) -> bytes | None:
+    text = text_of(item)
+    return binary_of(item) if text is None else text.encode()

@@ -6,7 +6,7 @@ and handles of our own are kept as captured; the peer's are its own choice. Pair
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .frame import Frame
 
@@ -19,6 +19,7 @@ class SessionPair:
         "has_own_end",
         "is_begun_by_peer",
         "is_dead",
+        "is_end_captured",
         "is_end_due",
         "is_mute",
         "is_synthetic",
@@ -37,6 +38,8 @@ class SessionPair:
         # Begun before the capture was: we have to begin it in our own words.
         self.is_synthetic = False
         self.links: list[LinkPair] = []
+        # The capture has an end of the peer.
+        self.is_end_captured = False
         # The capture has an end of ours that is still to come; we have sent one.
         self.is_end_due = False
         self.has_own_end = False
@@ -73,6 +76,7 @@ class LinkPair:
         "has_own_detach",
         "is_attached_by_peer",
         "is_dead",
+        "is_detach_captured",
         "is_detach_due",
         "is_drained",
         "is_dry",
@@ -83,6 +87,7 @@ class LinkPair:
         "parts",
         "peer_attach",
         "session",
+        "strangers",
         "unmatched",
     )
 
@@ -97,6 +102,8 @@ class LinkPair:
         self.peer_attach: Frame | None = None
         # Captured: what the peer sent on it.
         self.deliveries: list[PeerDelivery] = []
+        # The capture has a detach of the peer.
+        self.is_detach_captured = False
         # The capture has a detach of ours that is still to come; we have sent one.
         self.is_detach_due = False
         self.has_own_detach = False
@@ -109,8 +116,9 @@ class LinkPair:
         self.coming_id: int | None = None
         self.parts: list[bytes] = []
         self.arrived_count = 0
-        # Captured deliveries without a live one yet, by content.
+        # Captured deliveries without a live one yet, by content; live ones without a captured one.
         self.unmatched: dict[bytes, list[PeerDelivery]] = {}
+        self.strangers: list[Stranger] = []
 
     def dry_up(self) -> None:
         """Credit or a delivery did not come in time: no second wait for its like."""
@@ -124,22 +132,30 @@ class LinkPair:
             waiting.pop(live_id).is_answered = True
 
     def take(self, digest: bytes) -> PeerDelivery | None:
-        """The captured delivery that one with this content stands for: the next with the same
-        content, else the one whose turn it is, else any that is left."""
+        """The next captured delivery with this content."""
         alike = self.unmatched.get(digest)
-        if alike:
-            return alike.pop(0)
-        own_turn = self.deliveries[self.arrived_count : self.arrived_count + 1]
-        left = [d for d in (*own_turn, *self.deliveries) if d.live_id is None]
-        if not left:
+        return alike.pop(0) if alike else None
+
+    def take_stranger(self, delivery: PeerDelivery) -> Stranger | None:
+        """For a captured delivery whose turn has come: what came with content of its own."""
+        if delivery.live_id is not None or not self.strangers:
             return None
-        self.unmatched[left[0].digest].remove(left[0])
-        return left[0]
+        if self.arrived_count <= delivery.ordinal:
+            return None
+        self.unmatched[delivery.digest].remove(delivery)
+        return self.strangers.pop(0)
 
     @property
     def title(self) -> str:
         address = self.captured.address
         return f"link {address or self.captured.name or self.own_handle}"
+
+
+class Stranger(NamedTuple):
+    """A live message whose content the capture does not have."""
+
+    live_id: int | None
+    properties: bytes
 
 
 class OwnDelivery:

@@ -225,6 +225,10 @@ class Reading:
         self, step: Step, frame: Frame, session: SessionPair | None, link: LinkPair | None
     ) -> None:
         self.replies.append(Reply(frame.name, step, session, link))
+        if frame.name == "detach" and link is not None:
+            link.is_detach_captured = True
+        elif frame.name == "end" and session is not None:
+            session.is_end_captured = True
 
     def _peer_attach(
         self, step: Step, frame: Frame, session: SessionPair | None, link: LinkPair | None
