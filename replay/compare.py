@@ -145,10 +145,11 @@ class Comparison:
     def _limits(self) -> None:
         one, other = self._captured.row(), self._live.row()
         for column in LIMIT_COLUMNS:
-            if one.get(column) != other.get(column):
+            said = (one.get(column), other.get(column))
+            if said[0] != said[1]:
                 name = column.replace("_", "-")
-                self._tell("limits", "connection", name, f"{name}: captured {one.get(column)}, "
-                           f"live {other.get(column)}", (one.get(column), other.get(column)))  # fmt: skip
+                text = f"{name}: captured {said[0]}, live {said[1]}"
+                self._tell("limits", "connection", name, text, said)
 
     def _ends(self) -> None:
         """Who closed it and why. A capture that ends before the close says nothing."""
@@ -235,8 +236,9 @@ class Comparison:
         for row, content in zip(one, captured, strict=True):
             if missing[content] > 0:
                 missing[content] -= 1
-                self._tell(rule, where, kind, f"{kind} missing: {_describe(self._captured, row)}",
-                           (_describe(self._captured, row), None), row["first_packet_no"])  # fmt: skip
+                said = _describe(self._captured, row)
+                self._tell(rule, where, kind, f"{kind} missing: {said}", (said, None),
+                           row["first_packet_no"])  # fmt: skip
         for row, content in reversed(list(zip(other, live, strict=True))):
             if extra[content] > 0:
                 extra[content] -= 1

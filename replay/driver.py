@@ -42,6 +42,8 @@ class Session:
 
     engine: Engine
     open: Callable[[], Transport]
+    # Connections of the same group wait for each other; copies of a load do not.
+    group: int = 0
     transport: Transport | None = None
     recorded: RecordedConnection | None = None
     failure: str | None = None
@@ -185,7 +187,12 @@ class Driver:
             (s for s in self._sessions if s.next_ts_ns is not None),
             key=lambda s: s.next_ts_ns or 0,
         )
-        for session in order[:1] if self._is_ordered else order:
+        if self._is_ordered:
+            first: dict[int, Session] = {}
+            for session in order:
+                first.setdefault(session.group, session)
+            order = list(first.values())
+        for session in order:
             found = self._advance(session, now_ns)
             wait_ns = min(wait_ns, found)
         return wait_ns
@@ -232,7 +239,7 @@ class Driver:
         if not self._is_ordered:
             return True
         for other in self._sessions:
-            if other is not session:
+            if other is not session and other.group == session.group:
                 outstanding = other.outstanding_ts_ns
                 if outstanding is not None and outstanding < ts_ns:
                     self._watch(other, time.monotonic_ns())

@@ -69,8 +69,9 @@ def replay_client(plan: Plan, script: Script, options: ClientOptions) -> Report:
     engines = make_engines(chosen, plan, rewriter, options, report)
     verdict = judge(chosen, target, resolve(target.host), rewriter, options.consent)
     report.refusals += verdict.reasons()
-    if not engines and not report.refusals:
-        report.refusals.append("no connection of the capture can be replayed")
+    if not engines:
+        reasons = [f"{c.connection_id} is {note}" for c in report.connections for note in c.notes]
+        report.refusals += reasons or ["the capture holds no AMQP connection"]
     if report.refusals:
         return report
     with recording(options.save_live) as (path, record):
@@ -80,6 +81,14 @@ def replay_client(plan: Plan, script: Script, options: ClientOptions) -> Report:
         clean_up(chosen, rewriter, lambda: open_transport(target, options), options.credentials)
     fill_report(report, chosen, result, live.tables if live else {}, rewriter, silence)
     return report
+
+
+def judge_plan(plan: Plan, script: Script) -> list[str]:
+    """What the rails say to a plan as it is, without any consent."""
+    target = parse_target(plan.target or "")
+    chosen = script.only(plan.chosen())
+    verdict = judge(chosen, target, resolve(target.host), make_rewriter(plan, target), Consent())
+    return verdict.reasons()
 
 
 def make_engines(
@@ -119,8 +128,14 @@ def drive(
     target: Target,
     options: ClientOptions,
     record: Recording,
+    sessions: list[Session] | None = None,
 ) -> RunResult:
-    sessions = [Session(engine, lambda: open_transport(target, options)) for engine in engines]
+    """``sessions``: a list to fill, for those who watch the run."""
+    sessions = [] if sessions is None else sessions
+    sessions += [
+        Session(engine, lambda: open_transport(target, options), engine.settings.copy_no or 0)
+        for engine in engines
+    ]
     limits = Limits(plan.step_timeout_s, plan.max_time_s, options.connect_timeout_s)
     return Driver(
         sessions,

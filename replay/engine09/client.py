@@ -123,10 +123,8 @@ class ClientEngine09(Engine):
         if self._pending is None:
             try:
                 octets = self._render(part)
-            except PendingNameError as name:
-                self._pending = Wait(
-                    f"the live name of {name}", lambda: self._give_up_name(str(name))
-                )
+            except PendingNameError as error:
+                self._pending = self._wait_for_name(str(error))
             except MissingDeliveryError as missing:
                 self._pending = Wait(str(missing), missing.give_up)
         if self._pending is not None:
@@ -366,6 +364,9 @@ class ClientEngine09(Engine):
             if part.name == "queue.declare" and not part.text("queue") and part.reply is not None:
                 self.rewriter.expect(part.reply.text("queue"))
 
-    def _give_up_name(self, name: str) -> str:
-        self.rewriter.learn(name, name)
-        return f"the live server made no name in place of {name}"
+    def _wait_for_name(self, name: str) -> Wait:
+        def give_up() -> str:
+            self.rewriter.learn(name, name)
+            return f"the live server made no name in place of {name}"
+
+        return Wait(f"the live name of {name}", give_up)
