@@ -135,6 +135,11 @@ def as_json(report: Report) -> str:
     return json.dumps(data, ensure_ascii=False, indent=2)
 
 
+def _clean(text: str) -> str:
+    """XML has no place for control characters, which a peer's texts may hold."""
+    return "".join(c if c >= " " or c in "\n\t" else "\ufffd" for c in text)
+
+
 def as_junit(report: Report) -> str:
     """One test case per connection; a refused run is one case with an error."""
     suite = ElementTree.Element("testsuite", name=report.title, time=f"{report.elapsed_s:.3f}")
@@ -142,7 +147,7 @@ def as_junit(report: Report) -> str:
     for reason in report.refusals:
         case = _case(suite, counts, report.title)
         counts["errors"] += 1
-        ElementTree.SubElement(case, "error", message=f"refused: {reason}")
+        ElementTree.SubElement(case, "error", message=_clean(f"refused: {reason}"))
     for connection in report.connections:
         case = _case(suite, counts, connection.connection_id)
         counted = [
@@ -151,18 +156,18 @@ def as_junit(report: Report) -> str:
         if connection.failure or report.stopped:
             counts["errors"] += 1
             ElementTree.SubElement(
-                case, "error", message=connection.failure or report.stopped or ""
+                case, "error", message=_clean(connection.failure or report.stopped or "")
             )
         if counted:
             counts["failures"] += 1
             failure = ElementTree.SubElement(
                 case, "failure", message=f"{len(counted)} differences", type=counted[0].rule
             )
-            failure.text = "\n".join(f"{d.rule}: {d.where}: {d.text}" for d in counted)
+            failure.text = _clean("\n".join(f"{d.rule}: {d.where}: {d.text}" for d in counted))
         rest = [d.text for d in connection.differences if d not in counted]
         if rest or connection.notes:
             output = ElementTree.SubElement(case, "system-out")
-            output.text = "\n".join([*rest, *connection.notes])
+            output.text = _clean("\n".join([*rest, *connection.notes]))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

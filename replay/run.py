@@ -203,15 +203,20 @@ def _report_session(
         [note.text for note in engine.notes],
     )
     live_id = by_client.get(session.client_name)
-    if live_id is not None:
-        tables = (
-            script.tables
-            if not conversation.has_gaps
-            else _complete_part(script.tables, conversation)
-        )
+    # A session that was never let in has shown nothing that could be compared.
+    if live_id is not None and not (session.failure and not engine.sent_step_count):
+        tables = script.tables
+        if conversation.has_gaps:
+            tables = _complete_part(tables, conversation)
         captured = View(conversation.connection_id, tables)
         other = View(live_id, live, rewriter.back, engine.body_hashes)
         found.differences = Comparison(captured, other, peer, silence).run()
+    elif not session.failure and not silence.covers("connection"):
+        rule = RULES["connection"]
+        found.differences.append(
+            Difference(rule.id, rule.severity, conversation.connection_id, "connection",
+                       "connection", "no live connection was made for it")
+        )  # fmt: skip
     if not any(d.severity == HARD for d in found.differences) and not silence.covers("wait"):
         rule = RULES["wait"]
         found.differences += [
