@@ -190,6 +190,7 @@ STATE10 = _codes(
 TLS = _codes(
     ("tls.no_keys", "info", "no key for this TLS connection", "stream skipped"),
     ("tls.unsupported_cipher", "warning", "a cipher or version we cannot open", "stream skipped"),
+    ("tls.by_tshark", "info", "a cipher or version that only tshark opens", "read through tshark"),
     ("tls.decrypt_failed", "error", "no key at hand opens the records", "records skipped"),
     ("tls.alert", "warning", "a peer ended TLS with a fatal alert", "none needed"),
 )

@@ -20,10 +20,13 @@ from dissectors.tls.protection import Protection
 from dissectors.tls.records import HEADER_BYTES, UNKNOWN, RecordReader
 from dissectors.tls.schedule import early_protections, protection_13, protections_12
 from dissectors.tls.suites import TLS12, TLS13
+from dissectors.tls.tshark import MAX_CONNECTIONS, RecordQueue, open_by_tshark
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 # An alert in the clear; a protected one is longer.
 _PLAIN_ALERT_BYTES = HEADER_BYTES + 2
+# A record with nothing in it: IV, MAC and padding at their largest.
+_MAX_EMPTY_RECORD_BYTES = HEADER_BYTES + 16 + 48 + 16
 
 
 class TlsDecoder(StreamDecoder):
@@ -38,6 +41,7 @@ class TlsDecoder(StreamDecoder):
         self._client_side = 0
         self._client_random: bytes | None = None
         self._pending: tuple[Protection, Protection] | None = None
+        self._by_tshark: RecordQueue | None = None
         self._is_opaque = False
         self._is_entered = False
         # per side: the records that could not be opened in a row: (count, bytes, provenance)
@@ -98,6 +102,8 @@ class TlsDecoder(StreamDecoder):
     def on_end(self, ts_ns, packet_no, how):
         for side in (0, 1):
             self._tell_failures(side)
+        if self._by_tshark is not None:
+            self._by_tshark.close()
         self._inner.finish(ts_ns, packet_no, how)
 
     # -- inside ---------------------------------------------------------------------------
@@ -115,6 +121,9 @@ class TlsDecoder(StreamDecoder):
             enter_layer(self.conn, "tls")
         reader = self._readers[side]
         kind = record[0]
+        if self._by_tshark is not None and kind == APPLICATION_DATA:
+            self._take_opened(side, record)
+            return
         if not reader.is_protected and kind == APPLICATION_DATA and self._pending:
             self._change_keys(side)
         if reader.is_protected and self._may_be_protected(kind, len(record)):
@@ -197,10 +206,7 @@ class TlsDecoder(StreamDecoder):
         elif hello.version == TLS_1_2 and hello.suite in TLS12 and not hello.compression:
             self._expect_12(secrets, hello)
         else:
-            version = VERSIONS.get(hello.version, f"version 0x{hello.version:04x}")
-            compressed = ", compressed" if hello.compression else ""
-            detail = f"{version} with cipher suite 0x{hello.suite:04x}{compressed}"
-            self._close("tls.unsupported_cipher", detail, side)
+            self._ask_tshark(side, hello)
 
     def _expect_13(self, secrets: dict[str, bytes], hello: Hello) -> None:
         """Both directions are protected after the server's hello; the client's early data goes on
@@ -228,6 +234,40 @@ class TlsDecoder(StreamDecoder):
         """TLS 1.3 sends this message too, without a meaning (RFC 8446 §D.4)."""
         if self._pending is not None:
             self._readers[side].change(self._pending[side ^ self._client_side])
+
+    # -- by tshark ------------------------------------------------------------------------
+
+    def _ask_tshark(self, side: int, hello: Hello) -> None:
+        """For what we have no cipher for, the records' contents come from tshark."""
+        version = VERSIONS.get(hello.version, f"version 0x{hello.version:04x}")
+        compressed = ", compressed" if hello.compression else ""
+        detail = f"{version} with cipher suite 0x{hello.suite:04x}{compressed}"
+        keys, conn = self._keys, self.conn
+        opened = None
+        if keys.tshark_count < MAX_CONNECTIONS:
+            keys.tshark_count += 1
+            opened = open_by_tshark(conn.sink.capture, keys.path, conn.client, conn.server)
+        if opened is None:
+            self._close("tls.unsupported_cipher", detail, side)
+            return
+        self._problem("tls.by_tshark", detail, side, None, b"")
+        self._by_tshark = RecordQueue(opened)
+
+    def _take_opened(self, side: int, record: bytes) -> None:
+        """A record of application data that tshark may have opened. The first one of a packet
+        brings the contents of all, so what is skipped of it may be less than nothing."""
+        assert self._by_tshark is not None
+        content = self._by_tshark.take(side, self.packet_no)
+        if content is None:
+            self.conn.skip(len(record))
+            if len(record) > _MAX_EMPTY_RECORD_BYTES:
+                self._fail(side, len(record))
+            return
+        if self._failures[side] is not None:
+            self._tell_failures(side)
+            self._inner.gap(side, None, self.ts_ns, self.packet_no)
+        self.conn.skip(len(record) - len(content))
+        self._inner.feed(side, content, self.ts_ns, self.packet_no)
 
     # -- telling --------------------------------------------------------------------------
 

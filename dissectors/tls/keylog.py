@@ -29,6 +29,9 @@ class KeyLog:
     """Secrets by client random. ``blocks`` (key logs inside pcapng files) may go on growing."""
 
     def __init__(self, path: str | None = None, blocks: list[bytes] | None = None) -> None:
+        self.path = path
+        # Connections for which tshark was asked for help.
+        self.tshark_count = 0
         self._sessions: dict[bytes, dict[str, bytes]] = {}
         self._blocks = [] if blocks is None else blocks
         self._read_count = 0

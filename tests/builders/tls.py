@@ -32,22 +32,28 @@ NO_ENCRYPT_THEN_MAC = 0x00080000
 
 @dataclass(frozen=True)
 class Flavour:
-    """What to negotiate. ``ciphers`` is for TLS 1.2, ``suite`` for TLS 1.3."""
+    """What to negotiate. ``ciphers`` is for TLS 1.2, ``suite`` for TLS 1.3; ``curve`` is the only
+    one that the server takes; a resumed session is the second of two."""
 
     version: str = "TLSv1_3"
     ciphers: str | None = None
     suite: str | None = None
     options: int = 0
+    curve: str | None = None
+    is_resumed: bool = False
 
 
 class _End:
-    def __init__(self, context: ssl.SSLContext, is_server: bool) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, is_server: bool, session: ssl.SSLSession | None = None
+    ) -> None:
         self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(
             self.incoming,
             self.outgoing,
             server_side=is_server,
             server_hostname=None if is_server else SERVER_NAME,
+            session=session,
         )
 
 
@@ -80,16 +86,27 @@ def _talk(said: Said, flavour: Flavour) -> tuple[Said, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         keylog = Path(folder) / "keys"
         client, server = _contexts(flavour, str(keylog))
-        ends = (_End(client, False), _End(server, True))
+        session = _earlier_session(client, server) if flavour.is_resumed else None
+        ends = (_End(client, False, session), _End(server, True))
         wire: Said = []
         _shake_hands(ends, wire)
+        assert ends[0].tls.session_reused == flavour.is_resumed
         wanted = flavour.suite or flavour.ciphers
-        assert wanted in (None, ends[0].tls.cipher()[0])
+        assert wanted is None or wanted.startswith(ends[0].tls.cipher()[0])
         for side, octets in said:
             ends[side].tls.write(octets)
             _carry(ends, side, wire)
             _read(ends[1 - side], len(octets))
         return wire, keylog.read_bytes()
+
+
+def _earlier_session(client: ssl.SSLContext, server: ssl.SSLContext) -> ssl.SSLSession | None:
+    ends = (_End(client, False), _End(server, True))
+    _shake_hands(ends, [])
+    ends[1].tls.write(b"x")
+    _carry(ends, 1, [])
+    _read(ends[0], 1)
+    return ends[0].tls.session
 
 
 def refused_handshake() -> Said:
@@ -120,6 +137,8 @@ def _contexts(flavour: Flavour, keylog: str) -> tuple[ssl.SSLContext, ssl.SSLCon
         context.options |= flavour.options
         if flavour.ciphers:
             context.set_ciphers(flavour.ciphers)
+    if flavour.curve:
+        server.set_ecdh_curve(flavour.curve)
     return client, server
 
 

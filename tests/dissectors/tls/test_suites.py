@@ -35,6 +35,10 @@ FLAVOURS = {
     "1.3 ChaCha20": Flavour(suite="TLS_CHACHA20_POLY1305_SHA256"),
     "1.3 AES-128-CCM": Flavour(suite="TLS_AES_128_CCM_SHA256"),
     "1.3 AES-128-CCM-8": Flavour(suite="TLS_AES_128_CCM_8_SHA256"),
+    # The server asks for another key share: two client hellos (RFC 8446 §4.1.4).
+    "1.3 hello retry": Flavour(curve="secp521r1"),
+    "1.2 resumed": Flavour("TLSv1_2", is_resumed=True),
+    "1.3 resumed": Flavour("TLSv1_3", is_resumed=True),
 }
 
 
