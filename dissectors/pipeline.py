@@ -117,11 +117,16 @@ class FlowDissection:
         self.source.push(capture, numbers, octets)
         self._pump()
 
-    def end_flow(self) -> None:
-        """No more packets of this flow: its last connection gets its row."""
+    def end_flow(self, now_ns: int | None = None) -> bool:
+        """No more packets of this flow: its last connection gets its row.
+
+        True if a packet that stands at ``now_ns`` on the timeline, or later, could still belong
+        to that connection."""
         self.source.release()
         self._pump()
+        is_open = now_ns is not None and self.tracker.has_open(now_ns)
         self.tracker.finish()
+        return is_open
 
     def take_ready(self) -> list[tuple[str, pa.RecordBatch]]:
         return self.sink.take_ready()

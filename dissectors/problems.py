@@ -33,6 +33,7 @@ CAPTURE = _codes(
     ("capture.unknown_link_type", "warning", "no reader for this link type", "packets skipped"),
     ("capture.unknown_format", "error", "neither pcap nor pcapng", "file skipped"),
     ("capture.read_error", "error", "the file could not be read", "kept what was read"),
+    ("capture.late", "warning", "a file came after its time had been finished", "read by itself"),
     ("capture.empty", "error", "the file holds not a single byte", "file skipped"),
     ("capture.no_packets", "info", "the file holds no packet", "none needed"),
     (

@@ -150,6 +150,11 @@ class Tracker:
                 capture=self.bad_capture,
             )
 
+    def has_open(self, order_ns) -> bool:
+        """Whether packets from here on the timeline on could go to a flow that is followed now."""
+        self._sweep(order_ns)
+        return bool(self.sides_0)
+
     # -- inside ---------------------------------------------------------------------------
 
     def _is_over(self, flow: Flow, side, order_ns) -> bool:

@@ -43,7 +43,7 @@ class TableWriter(Protocol):
 
 
 class ParquetTable:
-    def __init__(self, table: Table, path: Path) -> None:
+    def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
         import pyarrow.parquet as pq
 
         # Nullable throughout: one absent value in one row must not cost the whole file.

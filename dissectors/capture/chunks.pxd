@@ -25,8 +25,11 @@ cdef class ChunkWriter:
     cdef public Py_ssize_t held_bytes
     cdef public list ready
     cdef public list bad
+    cdef public long long bad_count
+    cdef public tuple last_bad
 
     cpdef int pump(self) except -1
+    cpdef int note_bad(self) except -1
     cpdef int keep(self, Chunk chunk) except -1
     cpdef int hand_out(self, Chunk chunk) except -1
     cpdef int flush(self) except -1

@@ -71,7 +71,7 @@ class Chunk:
 
 class ChunkWriter:
     """Sorts a reader's packets into chunks. ``ready`` holds (flow key, order_ns and packet_no of
-    the first packet, numbers, octets), ``bad`` a (order_ns, ts_ns, packet_no, size, first bytes)
+    the first packet, order_ns of the last, numbers, octets), ``bad`` a (order_ns, packet_no, ts_ns, size, first bytes)
     for each packet with broken headers, up to a limit."""
 
     def __init__(self, reader: Reader, view: PacketView, last_packet_no, max_bad) -> None:
@@ -84,6 +84,8 @@ class ChunkWriter:
         self.held_bytes = 0
         self.ready: list = []
         self.bad: list = []
+        self.bad_count = 0
+        self.last_bad: tuple = ()
 
     def pump(self) -> cython.int:
         """Work through some packets; 0 when there are no more."""
@@ -115,13 +117,20 @@ class ChunkWriter:
                 if chunk is None:
                     chunk = self.open_chunk(FRAGMENTS, FRAGMENTS)
                 self.keep(chunk)
-            elif found < 0 and len(self.bad) < self.max_bad:
-                first_bytes = reader.buf[reader.start : reader.start + 16]
-                size = reader.end - reader.start
-                self.bad.append(
-                    (reader.order_ns, reader.ts_ns, reader.packet_no, size, first_bytes)
-                )
+            elif found < 0:
+                self.note_bad()
         return 1
+
+    def note_bad(self) -> cython.int:
+        """Only the first ones are told one by one; of the others, their number and the last."""
+        reader: Reader = self.reader
+        self.bad_count += 1
+        self.last_bad = (reader.order_ns, reader.packet_no)
+        if len(self.bad) < self.max_bad:
+            size = reader.end - reader.start
+            first_bytes = reader.buf[reader.start : reader.start + 16]
+            self.bad.append((*self.last_bad, reader.ts_ns, size, first_bytes))
+        return 0
 
     def open_chunk(self, key: bytes, reverse_key: bytes):
         """A chunk for both directions of a flow; its key is the smaller of the two."""
@@ -157,7 +166,9 @@ class ChunkWriter:
     def hand_out(self, chunk: Chunk) -> cython.int:
         if chunk.count:
             cells = chunk.cells
-            self.ready.append((chunk.key, cells[1], cells[2], chunk.numbers(), bytes(chunk.octets)))
+            last_order_ns = cells[(chunk.count - 1) * WIDTH + 1]
+            place = (cells[1], cells[2], last_order_ns)
+            self.ready.append((chunk.key, *place, chunk.numbers(), bytes(chunk.octets)))
             self.held_bytes -= len(chunk.octets) + 8 * WIDTH * chunk.count
             chunk.octets = bytearray()
             chunk.count = 0
@@ -201,7 +212,7 @@ class HeldChunk:
             self.run_end = self.count
             return
         end = self.at + 1
-        while self.place(end) < limit:
+        while end < self.count and self.place(end) < limit:
             end += 1
         self.run_end = end
 

@@ -56,6 +56,15 @@ class ByteStream:
     def read(self) -> bytes:
         return self._next_block()
 
+    @property
+    def is_compressed(self) -> bool:
+        return self._next_block != self._plain_block
+
+    def seek(self, offset: int) -> None:
+        """Go on at a place of a file that is not compressed."""
+        self.file.seek(offset)
+        self._head = b""
+
     def close(self) -> None:
         if self.is_owned:
             self.file.close()

@@ -1,0 +1,134 @@
+"""One analysis from captures to metrics: what the command line and ``job.py`` both run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dissectors.options import Options
+from dissectors.tables import CORE_TABLES, TABLES
+from spark_etl.flows import Work
+from spark_etl.parts import SUFFIX, write_empty
+from spark_etl.rebuild import Outcome, look_at, partition_count, read_chunks, rebuild
+from spark_etl.source.plan import find_files
+from spark_etl.storage import Folder, aside_of, move_into_place
+from spark_etl.tables import has_tables, read_tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_etl.metrics import MetricOptions
+
+Tell = Callable[[str], None]
+
+
+def tell_nobody(_stage: str) -> None:
+    """For those who do not ask how far it is."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be done: captures (or a folder of tables) in, tables and metrics out."""
+
+    inputs: Sequence[str]
+    output: str
+    options: Options = field(default_factory=Options)
+    metric_options: MetricOptions | None = None
+    partitions: int | None = None
+    split_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    output: Folder
+    row_counts: dict[str, int]
+    other_connection_count: int | None = None
+    file_count: int | None = None
+    input_bytes: int | None = None
+
+
+def analyze(spark: SparkSession, request: Request, tell: Tell = tell_nobody) -> Result:
+    """Write all tables and metrics to the output; an earlier result is replaced at the end.
+
+    Raises CaptureError and WriteError for mistakes."""
+    target = Folder(request.output)
+    source = given_tables(request.inputs)
+    files = [] if source is not None else find_files(request.inputs)
+    secrets = known_secrets(request.options, look_at(files)) if source is None else ()
+    aside = aside_of(target)
+    try:
+        if source is None:
+            tell("dissecting")
+            partitions = request.partitions or partition_count(spark, files)
+            chunks = read_chunks(spark, files, request.split_bytes)
+            outcome = rebuild(chunks, Work(aside, request.options, secrets), partitions)
+            complete(aside, outcome)
+            tables = read_tables(spark, aside)
+        else:
+            outcome = Outcome()
+            tables = read_tables(spark, source)
+        tell("computing metrics")
+        names = write_metrics(tables, aside, request.metric_options)
+        if source is None:
+            names = [*TABLES, *names]
+        move_into_place(aside, target, [f"{name}{SUFFIX}" for name in names])
+    finally:
+        aside.parent.remove(aside.name)
+    if source is not None:
+        return Result(target, {})
+    return Result(
+        target,
+        outcome.row_counts(),
+        outcome.other_connection_count,
+        len(files),
+        sum(file.size_bytes for file in files),
+    )
+
+
+def write_metrics(
+    tables: dict[str, DataFrame], folder: Folder, options: MetricOptions | None
+) -> list[str]:
+    """Compute and write every metric table; returns their names."""
+    from spark_etl.metrics import compute
+
+    frames = compute(tables, options)
+    try:
+        for name, frame in frames.items():
+            frame.write.mode("overwrite").parquet((folder / f"{name}{SUFFIX}").for_spark)
+    finally:
+        release = getattr(frames, "release", None)
+        if release is not None:
+            release()
+    return list(frames)
+
+
+def complete(folder: Folder, outcome: Outcome) -> None:
+    """Tables that no task had a row for are there too."""
+    written = outcome.row_counts()
+    for name in CORE_TABLES:
+        if not written.get(name):
+            write_empty(folder, name)
+
+
+def known_secrets(options: Options, in_files: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """TLS keys: those of the key log come first. Its path means nothing to other machines."""
+    if options.keylog is None:
+        return in_files
+    return (Path(options.keylog).read_bytes(), *in_files)
+
+
+def check(request: Request) -> None:
+    """Find mistakes before Spark is started. Raises CaptureError and WriteError."""
+    if given_tables(request.inputs) is None:
+        look_at(find_files(request.inputs))
+    aside = aside_of(Folder(request.output))
+    aside.parent.remove(aside.name)
+
+
+def given_tables(inputs: Sequence[str]) -> Folder | None:
+    """The folder of tables that is meant instead of captures."""
+    if len(inputs) == 1 and has_tables(Folder(inputs[0])):
+        return Folder(inputs[0])
+    return None

@@ -1,0 +1,72 @@
+"""Our own code as an archive that Spark can ship: ``make dist``, or by itself where needed.
+
+The archive holds the plain sources, which run anywhere with the same results. The compiled
+modules belong to one platform and cannot be loaded from an archive; a second one, to be unpacked
+by Spark (``--archives``), holds them too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PACKAGES = ("dissectors", "spark_etl")
+ROOT = Path(__file__).resolve().parents[1]
+_EXTENSION = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+
+
+def write_sources(path: Path) -> Path:
+    """The plain sources, for ``--py-files``."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in _files((".py",)):
+            archive.write(file, file.relative_to(ROOT))
+    return path
+
+
+def write_compiled(path: Path) -> Path:
+    """Sources and compiled modules of this platform, for ``--archives``."""
+    with tarfile.open(path, "w:gz") as archive:
+        for file in _files((".py", _EXTENSION)):
+            archive.add(file, str(file.relative_to(ROOT)))
+    return path
+
+
+def ship(spark: SparkSession) -> None:
+    """Send our sources to the workers, unless the user did or they are on this machine."""
+    context = spark.sparkContext
+    is_given = bool(spark.conf.get("spark.submit.pyFiles", "") or "")
+    is_given = is_given or bool(spark.conf.get("spark.archives", "") or "")
+    if is_given:
+        return
+    folder = Path(tempfile.mkdtemp(prefix="amqpscope-ship-"))
+    context.addPyFile(str(write_sources(folder / "amqpscope.zip")))
+
+
+def _files(suffixes: tuple[str, ...]) -> Iterator[Path]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*")):
+            if path.is_file() and path.name.endswith(suffixes):
+                yield path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the archives for spark-submit.")
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    platform = sysconfig.get_platform()
+    print(write_sources(folder / "amqpscope-sources.zip"))
+    print(write_compiled(folder / f"amqpscope-{platform}.tar.gz"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""The only place that builds a SparkSession.
+
+Local mode is the embedded default: quiet, on the loopback interface, with the Python and the
+packages of this process. Under ``spark-submit``, or where a session is there already, that one is
+used with our settings added where they can be.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_etl.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL_MASTER = "local[*]"
+DRIVER_MEMORY = "2g"
+# May be set on a session that is there already.
+SQL_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
+}
+QUIET_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+LOOPBACK_SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+# Fewer, larger shuffles than Spark's 200: these machines have few cores.
+LOCAL_SETTINGS = {
+    "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
+    "spark.driver.memory": DRIVER_MEMORY,
+}
+_ROOT = str(Path(__file__).resolve().parents[1])
+
+
+def session(
+    master: str | None = None,
+    settings: dict[str, str] | None = None,
+    given: SparkSession | None = None,
+) -> SparkSession:
+    """The session to work with; takes some seconds where Spark has to be started.
+
+    Raises JavaError where there is no Java. ``settings`` are Spark's, and win over ours."""
+    from pyspark.sql import SparkSession
+
+    spark = given or SparkSession.getActiveSession()
+    if spark is None:
+        spark = _start(master, settings or {})
+    for name, value in SQL_SETTINGS.items():
+        spark.conf.set(name, value)
+    _register(spark)
+    return spark
+
+
+def is_local(master: str) -> bool:
+    """Whether all of Spark runs on this machine (``local[2]``, ``local-cluster[2,1,1024]``)."""
+    return master.startswith("local")
+
+
+def _start(master: str | None, settings: dict[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
+    builder = SparkSession.builder.appName("amqpscope")
+    if is_submitted:
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+    os.environ["JAVA_HOME"] = java_home()
+    master = master or LOCAL_MASTER
+    chosen = {"spark.sql.warehouse.dir": tempfile.gettempdir(), **QUIET_SETTINGS}
+    if is_local(master):
+        chosen |= LOOPBACK_SETTINGS | LOCAL_SETTINGS
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        os.environ["PYTHONPATH"] = os.pathsep.join(_import_paths())
+    for name, value in (chosen | settings).items():
+        builder = builder.config(name, value)
+    with _errors_aside():
+        return builder.master(master).getOrCreate()
+
+
+def _import_paths() -> list[str]:
+    """Where the workers of this machine find our packages: where this process found them."""
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return list(dict.fromkeys(path for path in [_ROOT, *known] if path))
+
+
+@contextmanager
+def _errors_aside() -> Iterator[None]:
+    """What the starting JVM writes to stderr (notes on modules, hosts and logging) goes to a
+    file, and so does all that it says later; shown only where it does not start."""
+    folder = tempfile.mkdtemp(prefix="amqpscope-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "stderr.log")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(path, "wb") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    except Exception:
+        os.dup2(kept, 2)
+        sys.stderr.write(Path(path).read_text(encoding="utf-8", errors="replace"))
+        raise
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _register(spark: SparkSession) -> None:
+    from spark_etl.source import CaptureSource
+
+    spark.dataSource.register(CaptureSource)
