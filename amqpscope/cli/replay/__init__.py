@@ -34,6 +34,11 @@ def command() -> None:
     diff      compare two captures by the same rules
 
     \b
+    Examples:
+      amqpscope replay plan trace.pcap
+      amqpscope replay client trace.pcap --to amqp://127.0.0.1:5673 --prefix test.
+
+    \b
     Exit codes: 0 same
                 1 different
                 2 failed, or wrong use

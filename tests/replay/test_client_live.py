@@ -1,0 +1,110 @@
+"""Replays against RabbitMQ: the same again and again, and the same octets on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dissectors.amqp09.frames import HEARTBEAT
+from replay.report import SAME, as_text
+from replay.script import CLIENT, ConversationScript, Script, read_script
+from tests.live.rabbitmq import Broker
+from tests.live.recording import Recording
+from tests.replay.conftest import PREFIX, Replayer
+from tests.replay.scenarios import SCENARIOS
+
+pytestmark = pytest.mark.live
+
+Captured = Callable[[str], tuple[str, Script]]
+RUNS = 20
+# The heartbeats of an idle connection take their time; it is idle for 5 seconds in each run.
+RUNS_OF = {"idle": 2}
+SPEED_OF = {"idle": "1"}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_replay_is_the_same_every_time(
+    scenario: str, captured: Captured, replay: Replayer
+) -> None:
+    path, script = captured(scenario)
+    assert len(script.connections) == (2 if scenario == "two-connections" else 1)
+    for run in range(RUNS_OF.get(scenario, RUNS)):
+        report = replay(path, script, speed=SPEED_OF.get(scenario, "max"))
+        assert report.exit_code == SAME, f"run {run}\n{as_text(report)}"
+        sent = sum(c.sent_steps for c in report.connections)
+        assert sent == sum(_step_count(c) for c in script.connections)
+
+
+def _step_count(conversation: ConversationScript) -> int:
+    """Frames of the client after its handshake (header, start-ok, tune-ok, open)."""
+    mine = [s for s in conversation.steps if s.side == CLIENT and s.octets[0] != HEARTBEAT]
+    return len(mine) - 4
+
+
+@pytest.mark.parametrize("scenario", ["publish", "consume", "transactions", "channel-errors"])
+def test_octets_on_the_wire_are_the_captured_ones(
+    scenario: str, captured: Captured, replay: Replayer, broker: Broker, tmp_path: Path
+) -> None:
+    """Recorded anew with tcpdump: without a prefix not one octet differs."""
+    path, script = captured(scenario)
+    with Recording(tmp_path / "again.pcap", broker.port) as recording:
+        report = replay(path, script, prefix="", vhost="/")
+    assert report.exit_code == SAME, as_text(report)
+    again = read_script(recording.path)
+    for one, other in zip(script.connections, again.connections, strict=True):
+        assert _octets(other) == _octets(one)
+
+
+def test_a_prefix_changes_names_and_nothing_else(
+    captured: Captured, replay: Replayer, broker: Broker, tmp_path: Path
+) -> None:
+    path, script = captured("publish-small-frames")
+    with Recording(tmp_path / "again.pcap", broker.port) as recording:
+        report = replay(path, script)
+    assert report.exit_code == SAME, as_text(report)
+    prefix = PREFIX.encode()
+    (one,), (other,) = script.connections, read_script(recording.path).connections
+    changed = 0
+    for before, after in zip(_octets(one), _octets(other), strict=True):
+        if before != after:
+            changed += 1
+            assert prefix in after
+            # Without the prefix, the payload is as it was but for the length before the name.
+            assert len(after) == len(before) + len(prefix)
+    # declare, delete and six publishes
+    assert changed == 8
+
+
+def _octets(conversation: ConversationScript) -> list[bytes]:
+    return [s.octets for s in conversation.steps if s.side == CLIENT and s.octets[0] != HEARTBEAT]
+
+
+def test_bodies_are_cut_to_the_live_frame_max(captured: Captured, replay: Replayer) -> None:
+    path, script = captured("publish")
+    report = replay(path, script, frame_max=4096)
+    assert report.exit_code == SAME, as_text(report)
+    limits = [d for d in report.differences if d.rule == "limits"]
+    assert [(d.captured, d.live) for d in limits] == [("131072", "4096")]
+
+
+def test_semantic_mode_does_the_same(captured: Captured, replay: Replayer) -> None:
+    for scenario in ("consume", "rpc", "transactions"):
+        path, script = captured(scenario)
+        report = replay(path, script, mode="semantic")
+        assert report.exit_code == SAME, as_text(report)
+
+
+def test_the_captured_pace_is_kept(
+    captured: Captured, replay: Replayer, broker: Broker, tmp_path: Path
+) -> None:
+    """Times on the wire by tcpdump; loose bounds, for a busy machine must not fail the test."""
+    path, script = captured("consume")
+    with Recording(tmp_path / "again.pcap", broker.port) as recording:
+        report = replay(path, script, speed="1")
+    assert report.exit_code == SAME, as_text(report)
+    (one,), (other,) = script.connections, read_script(recording.path).connections
+    captured_s, live_s = ((c.last_ts_ns - c.first_ts_ns) / 1e9 for c in (one, other))
+    assert live_s >= captured_s * 0.9
+    assert report.lateness is not None and report.lateness.count > 0
