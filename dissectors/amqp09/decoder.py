@@ -143,7 +143,8 @@ class Decoder09(StreamDecoder):
         key: cython.longlong
         kind: cython.int = buf[start]
         taken: cython.int = 0
-        if self.is_hot and kind <= BODY and buf[last] == FRAME_END:
+        # While nobody knows which side is the client, the tables of methods must tell.
+        if self.is_hot and self.conn.is_client_known and kind <= BODY and buf[last] == FRAME_END:
             number = be16(buf, at - 6)
             if number and (self.frame_max == 0 or size <= self.frame_max):
                 if kind == BODY:

@@ -124,6 +124,7 @@ class LinkState:
                 "is_inferred": queue is None,
             }
             link = channel.getters[queue, is_no_ack] = self.new_link(channel, "getter", row)
+            link.is_no_ack = is_no_ack
         return link
 
     def infer_content(self, channel: Channel, side: int) -> Transfer | None:
