@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from replay.fields10 import flat_fields, is_performative
 from replay.rules import (
     IGNORED_FIELDS,
     LIMIT_COLUMNS,
@@ -209,7 +210,7 @@ class Comparison:
         for key in sorted(captured.keys() | live.keys()):
             if key in IGNORED_FIELDS or captured.get(key) == live.get(key):
                 continue
-            rule = "redelivered" if key == "is-redelivered" else SOFT_FIELDS.get(key, "fields")
+            rule = SOFT_FIELDS.get(key) or SOFT_FIELDS.get(key.rpartition(".")[2], "fields")
             said = [json.dumps(d.get(key), ensure_ascii=False) for d in (captured, live)]
             self._tell(rule, where, one["name"],
                        f"{one['name']} {key}: captured {said[0]}, live {said[1]}", said,
@@ -329,7 +330,8 @@ def _fields(view: View, row: Row) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        return dict(json.loads(text))
+        fields = dict(json.loads(text))
+        return flat_fields(row["name"], fields) if is_performative(row["name"]) else fields
     except (ValueError, TypeError):
         return {"fields": text}
 

@@ -40,6 +40,7 @@ RULES = {
         Rule("properties", SOFT, "message properties of the same deliveries"),
         Rule("counts", SOFT, "message and consumer counts in replies"),
         Rule("limits", SOFT, "frame-max, channel-max, heartbeat and the like"),
+        Rule("names", SOFT, "names that a client chose for its links"),
         Rule("texts", SOFT, "words that explain: reply texts, descriptions"),
     )
 }
@@ -67,6 +68,8 @@ IGNORED_FIELDS = frozenset(
 )  # fmt: skip
 # field → the soft rule that judges it
 SOFT_FIELDS = {
+    "is-redelivered": "redelivered",
+    "name": "names",
     "message-count": "counts",
     "consumer-count": "counts",
     "reply-text": "texts",

@@ -18,8 +18,6 @@ _FORMS = (
     re.compile(r"((?:temp-)?(?:queue|topic)://)([^?]+)(.*)", re.DOTALL),
 )
 _NODE_OF_BROKER = "$"
-#: Runs that a client makes up: identifiers in hex, UUIDs, counters.
-_MADE_UP = re.compile(r"[0-9a-fA-F]{8,}|\d+")
 
 
 def live_address(rewriter: Rewriter, captured: str) -> str | None:
@@ -38,8 +36,3 @@ def live_address(rewriter: Rewriter, captured: str) -> str | None:
 
 def _fixed(rewriter: Rewriter, node: str) -> str:
     return node if node.startswith(RESERVED_PREFIX) else rewriter.fixed(node)
-
-
-def shape(name: str) -> str:
-    """The name without what its maker invents anew each time."""
-    return _MADE_UP.sub("#", name)

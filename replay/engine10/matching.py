@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from replay.fields10 import shape
 from replay.rewrite import Rewriter
 
-from .address import shape
 from .frame import Frame
 from .octets import boolean_of, text_of
 from .pairs import LinkPair, SessionPair
