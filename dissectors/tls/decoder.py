@@ -14,13 +14,24 @@ from dissectors.layers import InnerStream, MakeDecoder, enter_layer
 from dissectors.protocol_header import HEADER_BYTES as PROTOCOL_HEADER_BYTES
 from dissectors.protocol_header import MAGIC, take_protocol_header
 from dissectors.tls.alerts import describe_alert
-from dissectors.tls.hello import CLIENT_HELLO, TLS_1_2, TLS_1_3, VERSIONS, HandshakeReader, Hello
+from dissectors.tls.early import EarlyData, Piece
+from dissectors.tls.failures import Failures
+from dissectors.tls.hello import (
+    CLIENT_HELLO,
+    ENCRYPTED_EXTENSIONS,
+    SERVER_HELLO,
+    TLS_1_2,
+    TLS_1_3,
+    VERSIONS,
+    HandshakeReader,
+    Hello,
+)
 from dissectors.tls.keylog import KeyLog
 from dissectors.tls.protection import Protection
 from dissectors.tls.records import HEADER_BYTES, UNKNOWN, RecordReader
 from dissectors.tls.schedule import early_protections, protection_13, protections_12
 from dissectors.tls.suites import TLS12, TLS13
-from dissectors.tls.tshark import MAX_CONNECTIONS, RecordQueue, open_by_tshark
+from dissectors.tls.tshark import RecordQueue, open_by_tshark
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 # An alert in the clear; a protected one is longer.
@@ -41,11 +52,16 @@ class TlsDecoder(StreamDecoder):
         self._client_side = 0
         self._client_random: bytes | None = None
         self._pending: tuple[Protection, Protection] | None = None
+        self._early = EarlyData()
+        self._hello_takers = {
+            CLIENT_HELLO: self._take_client_hello,
+            SERVER_HELLO: self._take_server_hello,
+            ENCRYPTED_EXTENSIONS: lambda _, hello: self._decide_early(hello.is_early_data),
+        }
         self._by_tshark: RecordQueue | None = None
         self._is_opaque = False
         self._is_entered = False
-        # per side: the records that could not be opened in a row: (count, bytes, provenance)
-        self._failures: list[tuple[int, int, tuple[int, int, int]] | None] = [None, None]
+        self._failures = Failures(conn)
 
     # -- records --------------------------------------------------------------------------
 
@@ -101,7 +117,8 @@ class TlsDecoder(StreamDecoder):
 
     def on_end(self, ts_ns, packet_no, how):
         for side in (0, 1):
-            self._tell_failures(side)
+            self._failures.tell(side)
+        self._decide_early(False)
         if self._by_tshark is not None:
             self._by_tshark.close()
         self._inner.finish(ts_ns, packet_no, how)
@@ -149,18 +166,33 @@ class TlsDecoder(StreamDecoder):
             self._fail(side, len(record))
             return
         if reader.is_first:
-            self._failures[side] = None
-        self._tell_failures(side)
+            self._failures.forget(side)
+        self._failures.tell(side)
         if reader.lost_bytes:
             lost = None if reader.lost_bytes == UNKNOWN else reader.lost_bytes
             self._inner.gap(side, lost, self.ts_ns, self.packet_no)
         kind, content = opened
-        if kind == APPLICATION_DATA:
+        if kind == APPLICATION_DATA and reader.current in self._early.protections:
+            self._take_early(side, len(record), content)
+        elif kind == APPLICATION_DATA:
             self.conn.skip(len(record) - len(content))
             self._inner.feed(side, content, self.ts_ns, self.packet_no)
         else:
             self.conn.skip(len(record))
             self._take_content(side, kind, content)
+
+    def _take_early(self, side: int, size: int, content: bytes) -> None:
+        ready = self._early.hold(Piece(content, self.ts_ns, self.packet_no))
+        self.conn.skip(size if ready is None else size - len(content))
+        for piece in ready or ():
+            self._inner.feed(side, *piece)
+
+    def _decide_early(self, is_taken: bool) -> None:
+        for piece in self._early.decide(is_taken):
+            if is_taken:
+                self._inner.feed(self._client_side, *piece)
+            else:
+                self.conn.skip(len(piece.content))
 
     def _may_be_protected(self, kind: int, size: int) -> bool:
         """TLS 1.3 protects records of one outer type only; in TLS 1.2 a change cipher spec of one
@@ -172,10 +204,7 @@ class TlsDecoder(StreamDecoder):
     def _take_content(self, side: int, kind: int, content: bytes) -> None:
         if kind == HANDSHAKE:
             for hello in self._handshakes[side].feed(content):
-                if hello.kind == CLIENT_HELLO:
-                    self._take_client_hello(side, hello)
-                else:
-                    self._take_server_hello(side, hello)
+                self._hello_takers[hello.kind](side, hello)
         elif kind == ALERT:
             alert = describe_alert(content)
             if alert is not None:
@@ -188,9 +217,9 @@ class TlsDecoder(StreamDecoder):
         self._client_random = hello.random
         if hello.server_name is not None:
             self.conn.facts["tls_sni"] = hello.server_name
-        early = early_protections(self._keys.find(hello.random))
-        if early:
-            self._readers[side].expect(early)
+        self._early.protections = early_protections(self._keys.find(hello.random))
+        if self._early.protections:
+            self._readers[side].expect(self._early.protections)
 
     def _take_server_hello(self, side: int, hello: Hello) -> None:
         if hello.version in VERSIONS:
@@ -242,16 +271,11 @@ class TlsDecoder(StreamDecoder):
         version = VERSIONS.get(hello.version, f"version 0x{hello.version:04x}")
         compressed = ", compressed" if hello.compression else ""
         detail = f"{version} with cipher suite 0x{hello.suite:04x}{compressed}"
-        keys, conn = self._keys, self.conn
-        opened = None
-        if keys.tshark_count < MAX_CONNECTIONS:
-            keys.tshark_count += 1
-            opened = open_by_tshark(conn.sink.capture, keys.path, conn.client, conn.server)
-        if opened is None:
+        self._by_tshark = open_by_tshark(self.conn, self._keys)
+        if self._by_tshark is None:
             self._close("tls.unsupported_cipher", detail, side)
-            return
-        self._problem("tls.by_tshark", detail, side, None, b"")
-        self._by_tshark = RecordQueue(opened)
+        else:
+            self._problem("tls.by_tshark", detail, side, None, b"")
 
     def _take_opened(self, side: int, record: bytes) -> None:
         """A record of application data that tshark may have opened. The first one of a packet
@@ -263,8 +287,7 @@ class TlsDecoder(StreamDecoder):
             if len(record) > _MAX_EMPTY_RECORD_BYTES:
                 self._fail(side, len(record))
             return
-        if self._failures[side] is not None:
-            self._tell_failures(side)
+        if self._failures.tell(side):
             self._inner.gap(side, None, self.ts_ns, self.packet_no)
         self.conn.skip(len(record) - len(content))
         self._inner.feed(side, content, self.ts_ns, self.packet_no)
@@ -277,19 +300,7 @@ class TlsDecoder(StreamDecoder):
         self._problem(code, detail, side, None, b"")
 
     def _fail(self, side: int, size: int) -> None:
-        """One row tells of all records in a row that could not be opened."""
-        count, total, where = self._failures[side] or (
-            0, 0, (self.ts_ns, self.packet_no, self.offset))  # fmt: skip
-        self._failures[side] = (count + 1, total + size, where)
-
-    def _tell_failures(self, side: int) -> None:
-        failed = self._failures[side]
-        if failed is None:
-            return
-        count, total, (ts_ns, packet_no, offset) = failed
-        self._failures[side] = None
-        detail = f"{count} records could not be opened with the keys at hand"
-        self.conn.problem("tls.decrypt_failed", detail, side, ts_ns, packet_no, offset, total)
+        self._failures.add(side, size, (self.ts_ns, self.packet_no, self.offset))
 
     def _problem(self, code, detail, side, size, first_bytes) -> None:
         self.conn.problem(

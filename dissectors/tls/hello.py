@@ -1,20 +1,22 @@
-"""The two hellos of a TLS handshake: randoms, version, suite and server name.
+"""The two hellos of a TLS handshake: randoms, version, suite and server name; and of the server's
+encrypted extensions whether it takes early data.
 
 The only handshake messages that are read; all others are stepped over without being kept
-(RFC 8446 §4.1, RFC 5246 §7.4.1). What is cut or odd is left out, never guessed.
+(RFC 8446 §4.1, §4.3.1, RFC 5246 §7.4.1). What is cut or odd is left out, never guessed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-CLIENT_HELLO, SERVER_HELLO = 1, 2
+CLIENT_HELLO, SERVER_HELLO, ENCRYPTED_EXTENSIONS = 1, 2, 8
+_READ = (CLIENT_HELLO, SERVER_HELLO, ENCRYPTED_EXTENSIONS)
 TLS_1_2, TLS_1_3 = 0x0303, 0x0304
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS_1_2: "TLS 1.2",
             TLS_1_3: "TLS 1.3"}  # fmt: skip
 # Hellos with post-quantum key shares have a few kilobytes.
 MAX_HELLO_BYTES = 64 * 1024
-_SERVER_NAME, _ENCRYPT_THEN_MAC, _SUPPORTED_VERSIONS = 0, 22, 43
+_SERVER_NAME, _ENCRYPT_THEN_MAC, _EARLY_DATA, _SUPPORTED_VERSIONS = 0, 22, 42, 43
 # RFC 8446 §4.1.3: a hello retry request is a server hello with this random.
 _RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 _HEADER_BYTES = 4
@@ -32,6 +34,7 @@ class Hello:
     suite: int = 0
     compression: int = 0
     is_encrypt_then_mac: bool = False
+    is_early_data: bool = False
 
 
 class HandshakeReader:
@@ -48,7 +51,7 @@ class HandshakeReader:
         self._held += fragment[passed:]
         while len(self._held) >= _HEADER_BYTES:
             size = _HEADER_BYTES + int.from_bytes(self._held[1:4], "big")
-            if self._held[0] not in (CLIENT_HELLO, SERVER_HELLO) or size > MAX_HELLO_BYTES:
+            if self._held[0] not in _READ or size > MAX_HELLO_BYTES:
                 self._passing = max(0, size - len(self._held))
                 del self._held[:size]
                 continue
@@ -77,6 +80,8 @@ def read_hello(message: bytes) -> Hello | None:
 
 def _read(message: bytes) -> Hello:
     kind = message[0]
+    if kind == ENCRYPTED_EXTENSIONS:
+        return Hello(kind, b"", 0, is_early_data=_EARLY_DATA in _extensions(message, 4))
     version = _number(message, 4)
     random = message[6:38]
     offset = 39 + message[38]

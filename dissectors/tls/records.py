@@ -37,6 +37,11 @@ class RecordReader:
         self._tried_bytes = 0
 
     @property
+    def current(self) -> Protection | None:
+        """What protects the record opened last."""
+        return self._current
+
+    @property
     def is_protected(self) -> bool:
         return self._current is not None or bool(self._nexts)
 

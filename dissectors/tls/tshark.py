@@ -12,6 +12,9 @@ from collections import deque
 from collections.abc import Generator
 from typing import NamedTuple
 
+from dissectors.core.connection import Connection
+from dissectors.tls.keylog import KeyLog
+
 # Connections of one dissection that tshark is asked about.
 MAX_CONNECTIONS = 16
 
@@ -64,18 +67,19 @@ class RecordQueue:
         return b"".join(contents)
 
 
-def open_by_tshark(
-    capture: str | None, keylog: str | None, client: str, server: str
-) -> Generator[Opened, None, None] | None:
-    """The application data of one connection, record by record in the order of the capture; None
-    where there is no file for tshark to read, or no tshark. Endpoints are ``address:port``."""
-    if capture is None or not os.path.isfile(capture):
+def open_by_tshark(conn: Connection, keys: KeyLog) -> RecordQueue | None:
+    """The application data of a connection; None where there is no file for tshark to read, no
+    tshark, or it was asked too often."""
+    capture = conn.sink.capture
+    is_limited = keys.tshark_count >= MAX_CONNECTIONS
+    if is_limited or capture is None or not os.path.isfile(capture):
         return None
+    keys.tshark_count += 1
     import pyshark
     from pyshark.tshark.tshark import TSharkNotFoundException
 
-    ports = [endpoint.rpartition(":")[2] for endpoint in (client, server)]
-    hosts = [endpoint.rpartition(":")[0].strip("[]") for endpoint in (client, server)]
+    ports = [endpoint.rpartition(":")[2] for endpoint in (conn.client, conn.server)]
+    hosts = [endpoint.rpartition(":")[0].strip("[]") for endpoint in (conn.client, conn.server)]
     field = "ipv6.addr" if ":" in hosts[0] else "ip.addr"
     terms = [*(f"tcp.port == {port}" for port in ports), *(f"{field} == {host}" for host in hosts)]
     try:
@@ -84,12 +88,12 @@ def open_by_tshark(
             display_filter=" && ".join(["data", *terms]),
             # What is inside is shown as data, not dissected.
             decode_as={f"tls.port=={ports[1]}": "data"},
-            override_prefs={"tls.keylog_file": os.path.abspath(keylog)} if keylog else {},
+            override_prefs={"tls.keylog_file": os.path.abspath(keys.path)} if keys.path else {},
             keep_packets=False,
         )
     except TSharkNotFoundException:
         return None
-    return _records(packets, ports[1])
+    return RecordQueue(_records(packets, ports[1]))
 
 
 def _records(packets, server_port: str) -> Generator[Opened, None, None]:

@@ -130,7 +130,7 @@ def _contexts(flavour: Flavour, keylog: str) -> tuple[ssl.SSLContext, ssl.SSLCon
     client.verify_mode = ssl.CERT_NONE
     client.keylog_filename = keylog
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(_certificate())
+    server.load_cert_chain(certificate())
     version = ssl.TLSVersion[flavour.version]
     for context in (client, server):
         context.minimum_version = context.maximum_version = version
@@ -168,7 +168,7 @@ def _read(end: _End, size: int) -> None:
 
 
 @cache
-def _certificate() -> str:
+def certificate() -> str:
     """A self-signed certificate with its key, in a file that lives as long as the process."""
     key = rsa.generate_private_key(65537, 2048)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])

@@ -50,7 +50,6 @@ def test_several_records_in_one_packet(plain, tmp_path):
 
 def test_without_tshark_it_is_told_and_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(tshark, "MAX_CONNECTIONS", 0)
-    monkeypatch.setattr("dissectors.tls.decoder.MAX_CONNECTIONS", 0)
     wire, keylog = tls_talk(SAID_09, FLAVOURS["TLS 1.2"])
     keys = write_keys(tmp_path / "keys", keylog)
     tables = dissect(write_talk(tmp_path / "a.pcap", wire), keylog=keys)
