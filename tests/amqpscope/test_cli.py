@@ -169,17 +169,6 @@ def test_stdin_and_file_say_the_same() -> None:
     assert from_pipe["ledger"] == from_file["ledger"]
 
 
-def test_both_backends_write_the_same_tables(tmp_path: Path) -> None:
-    tables = {}
-    for backend in ("compiled", "python"):
-        out = tmp_path / backend
-        env = {**os.environ, "AMQPSCOPE_BACKEND": backend, "PYTHONPATH": str(ROOT)}
-        command = [sys.executable, "-c", MAIN, "dissect", sample("06"), "-o", str(out)]
-        subprocess.run(command, env=env, check=True, capture_output=True, cwd=ROOT)
-        tables[backend] = {t: pq.read_table(out / f"{t}.parquet").to_pylist() for t in CORE_TABLES}
-    assert tables["compiled"] == tables["python"]
-
-
 def test_the_demo_goes_through_a_folder_and_joins_rotated_parts(tmp_path: Path) -> None:
     samples = tmp_path / "samples"
     samples.mkdir()

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from tests.builders.talk import pcap_bytes
-from tests.samples import sample
+from tests.samples import entry, sample
 from tests.tables import dissect, unlocated
 
 TABLES = ("connections", "sessions", "links", "frames", "transfers", "credits")
@@ -100,3 +100,10 @@ def test_bundled_variants_equal_their_originals(original, copy):
     for name in TABLES:
         ours = sorted(map(repr, unlocated(second[name])))
         assert ours == sorted(map(repr, unlocated(first[name]))), name
+
+
+@pytest.mark.parametrize("name", ["23c", "23d"])
+def test_repeated_packets_are_counted_as_they_were_made(name):
+    truth = entry(name)["truth"]
+    repeated = sum(row["retransmit_count"] for row in dissect(sample(name))["connections"])
+    assert repeated == truth["duplicated"] + truth["partial_overlaps"]
