@@ -12,7 +12,9 @@ from .vocabulary import DRAFT, DraftVocabulary
 
 def make(composite: str, /, vocabulary: DraftVocabulary = DRAFT, **fields: Any) -> Described:
     """A composite by its name; fields are spelt with underscores."""
-    return vocabulary.encode(composite, {key.replace("_", "-"): data for key, data in fields.items()})
+    return vocabulary.encode(
+        composite, {key.replace("_", "-"): data for key, data in fields.items()}
+    )
 
 
 def encode_draft_frame(

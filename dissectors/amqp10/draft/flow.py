@@ -13,6 +13,7 @@ from dissectors.core.rows import NULL_CELL
 from dissectors.core.words import word
 
 from ..composites import Composite
+from ..delivery import DeliveryState
 from ..serial import serial_add, serial_diff
 from ..state import ConnectionState
 
@@ -74,14 +75,13 @@ class FlowStates:
             oldest, delivery = next(iter(unsettled.items()))
             if serial_diff(oldest, mark) >= 0:
                 return
-            self.settle(delivery, by)
+            self._settle(delivery, by)
 
-    def settle(self, delivery: Any, by: int) -> None:
+    def _settle(self, delivery: Any, by: int) -> None:
         proposed = self._proposed.pop(delivery.transfer_id, None)
-        if delivery.outcome is None:
-            delivery.outcome = proposed or delivery.link.default_outcome
-            if delivery.outcome is not None:
-                delivery.outcome_ts = self._state.ts_ns
+        agreed = proposed or delivery.link.default_outcome
+        if delivery.outcome is None and agreed is not None:
+            self._state.apply_state(delivery, DeliveryState(agreed, agreed))
         self._state.settle(delivery, by, _IMPLICIT)
 
     def use_units(self, link: Any, sent_bytes: int, size: int, is_last: bool) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.core.words import word
-
 from ..composites import Composite
 from ..transactions import COMMITTED, ROLLED_BACK, Transactions
 
@@ -31,15 +29,6 @@ class DraftTransactions(Transactions):
         request, txn_id, fail = self._asked.pop(delivery.transfer_id, (None, None, False))
         is_accepted = state.outcome == "accepted"
         if request == "declare" and is_accepted and state.declared_txn is not None:
-            self._transaction(state.declared_txn, delivery.session)
+            self._transaction(state.declared_txn, delivery.session).link = delivery.link
         elif request == "discharge" and txn_id is not None:
             self._discharge(txn_id, COMMITTED if is_accepted and not fail else ROLLED_BACK)
-
-    def _discharge(self, txn_id: bytes, fate: str) -> None:
-        """Also tells what is unsettled in it: a transactional acquisition has no outcome."""
-        super()._discharge(txn_id, fate)
-        for session in self._state.sessions.values():
-            for end in (session.end_0, session.end_1):
-                for delivery in end.unsettled.values():
-                    if delivery.txn_id == txn_id:
-                        delivery.txn_outcome = word(fate)
