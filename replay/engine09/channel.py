@@ -88,6 +88,8 @@ class ChannelState:
         self.is_dead = False
         # The captured client goes on for a while before it says close-ok, and so do we.
         self.owes_close_ok = False
+        # We closed it on our own; it cannot be opened again before the server has agreed.
+        self.is_closing = False
         self.is_flow_stopped = False
         # Replies that the capture shows before our next step and that have not come yet.
         self.awaited: deque[Part] = deque()

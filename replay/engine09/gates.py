@@ -43,6 +43,8 @@ class Gates:
         """What this step still waits for; None = it may go."""
         name = part.name
         own = self._channels.get(part.channel)
+        if own is not None and own.is_closing:
+            return self._own_close(own)
         is_closing = name in CLOSING
         is_everything = self._is_strict or name == "connection.close"
         for state in self._channels.values():
@@ -91,6 +93,13 @@ class Gates:
             return f"no {part.name} came on channel {state.number}"
 
         return Wait(f"{part.name} on channel {state.number}", give_up)
+
+    def _own_close(self, state: ChannelState) -> Wait:
+        def give_up() -> str:
+            state.is_closing = False
+            return f"no channel.close-ok came on channel {state.number}"
+
+        return Wait(f"channel.close-ok on channel {state.number}", give_up)
 
     def _deliveries(self, state: ChannelState) -> Wait:
         missing = state.captured.count - state.live.count

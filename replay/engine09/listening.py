@@ -45,8 +45,6 @@ class Listening:
         self._out = bytearray()
         self._last_sent_ns = 0
         self._last_heard_ns = 0
-        # Channels that we closed on our own, whose close-ok is nobody's reply.
-        self._own_closes: set[int] = set()
         self._handlers = {
             "channel.close": self._channel_close,
             "connection.close": self._connection_close,
@@ -129,10 +127,10 @@ class Listening:
 
     def _reply(self, part: Part) -> Part | None:
         """A reply to the first request that waits for one; the request."""
-        if part.name == "channel.close-ok" and part.channel in self._own_closes:
-            self._own_closes.discard(part.channel)
-            return None
         state = self._engine.channel(part.channel)
+        if part.name == "channel.close-ok" and state.is_closing:
+            state.is_closing = False
+            return None
         state.reply()
         if part.name == "tx.rollback-ok":
             state.live.rollback()
@@ -207,7 +205,7 @@ class Listening:
 
     def close_channel(self, channel: int) -> bytes:
         """A close that the capture does not have; its answer counts as nobody's."""
-        self._own_closes.add(channel)
+        self._engine.channel(channel).is_closing = True
         method = self._engine.vocabulary.dialect.by_name["channel.close"]
         return encode_part(METHOD, channel, encode_method(method, CLOSE_ARGUMENTS))
 

@@ -26,7 +26,7 @@ from replay.engine09.parts import (
     split_body,
 )
 from replay.engine09.rewriting import ContentPlan
-from replay.engine09.vocabulary import HANDSHAKE, SETTLEMENTS, vocabulary
+from replay.engine09.vocabulary import ANSWERS, HANDSHAKE, SETTLEMENTS, vocabulary
 from replay.script import CLIENT, SERVER, ConversationScript
 
 # 0-9-1 §1.1: not-implemented, the closest that the protocol has to "not in the capture".
@@ -154,7 +154,7 @@ class ServerEngine09(Engine):
             self.is_closed = True
         elif part.name == "connection.close-ok":
             self.is_closed = True
-        elif part.type != HEARTBEAT:
+        elif part.type != HEARTBEAT and part.name not in ANSWERS:
             self._request(part)
 
     def _shake_hands(self, part: Part) -> None:

@@ -76,6 +76,11 @@ class Broker:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
+    def kill(self) -> None:
+        """At once, as a crash would."""
+        assert self._server is not None
+        os.killpg(self._server.pid, signal.SIGKILL)
+
     def queues(self) -> dict[str, dict[str, Any]]:
         """The broker's own counters, by queue."""
         columns = ("name", "messages", "messages_ready", "messages_unacknowledged")
@@ -87,6 +92,17 @@ class Broker:
             timeout=PATIENCE_S,
         ).stdout
         return {row["name"]: row for row in json.loads(output)}
+
+    def ctl(self, *arguments: str) -> str:
+        """Its control program: policies, alarms, and the like."""
+        return subprocess.run(
+            [self._ctl_program, "--quiet", *arguments],
+            env=self._env,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        ).stdout
 
     def settled_depth(self, queue: str, depth: int) -> dict[str, Any]:
         """A queue's counters once it holds that many: a closed connection requeues in its time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel
@@ -33,10 +34,8 @@ def publish(port: int, **parameters: object) -> None:
         channel.queue_declare("sc.publish")
         for size in (0, 1, 200, 9_000, 60_000):
             channel.basic_publish("", "sc.publish", b"p" * size)
-        try:
+        with suppress(UnroutableError):
             channel.basic_publish("", "sc.nowhere", b"returned", mandatory=True)
-        except UnroutableError:
-            pass
         channel.queue_delete("sc.publish")
 
 
@@ -132,11 +131,24 @@ def channel_errors(port: int) -> None:
             lambda c: c.basic_consume("sc.absent", lambda *_: None),
         ):
             channel = connection.channel()
-            try:
+            with suppress(ChannelClosedByBroker):
                 mistake(channel)
-            except ChannelClosedByBroker:
-                pass
         sound.queue_delete("sc.errors")
+
+
+def exchange(port: int) -> None:
+    """A direct exchange and a queue bound to it."""
+    with connect(port) as connection:
+        channel = connection.channel()
+        channel.exchange_declare("sc.exchange", "direct")
+        channel.queue_declare("sc.bound")
+        channel.queue_bind("sc.bound", "sc.exchange", "key")
+        channel.basic_publish("sc.exchange", "key", b"routed")
+        for method, _, _ in take(channel, "sc.bound", 1):
+            channel.basic_ack(method.delivery_tag)
+        channel.cancel()
+        channel.queue_delete("sc.bound")
+        channel.exchange_delete("sc.exchange")
 
 
 def idle(port: int) -> None:
@@ -168,6 +180,7 @@ SCENARIOS: dict[str, Callable[[int], None]] = {
     "rpc": rpc,
     "transactions": transactions,
     "channel-errors": channel_errors,
+    "exchange": exchange,
     "idle": idle,
     "two-connections": two_connections,
 }

@@ -1,0 +1,187 @@
+"""What goes wrong around a replay: one clear line, the partial report, exit 2, nothing left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from replay.engine import Credentials
+from replay.report import FAILED, SAME, as_text
+from replay.script import Script, read_script
+from tests.live.needs import program
+from tests.live.rabbitmq import Broker
+from tests.live.waiting import free_ports, until
+from tests.replay.conftest import PREFIX, Replayer
+from tests.replay.tls_front import TlsFront
+from tests.samples import sample
+
+pytestmark = pytest.mark.live
+
+Captured = Callable[[str], tuple[str, Script]]
+MAIN = "from amqpscope.cli.main import main; main()"
+
+
+def amqpscope(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", MAIN, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | environment,
+    )
+
+
+def half_of(path: str, folder: Path) -> str:
+    """The first half of a capture file."""
+    octets = Path(path).read_bytes()
+    cut = folder / "cut.pcap"
+    cut.write_bytes(octets[: len(octets) // 2])
+    return str(cut)
+
+
+def connection_count(broker: Broker) -> int:
+    return len(broker.ctl("list_connections", "pid").split())
+
+
+def test_nobody_listens(captured: Captured) -> None:
+    path, script = captured("publish")
+    (port,) = free_ports(1)
+    report = Replayer(port)(path, script)
+    assert report.exit_code == FAILED
+    assert report.failures == [f"cannot connect to 127.0.0.1:{port}: connection refused"]
+
+
+def test_a_wrong_password(captured: Captured, broker: Broker) -> None:
+    path, _ = captured("publish")
+    run = amqpscope(
+        "replay", "client", path, "--to", f"amqp://127.0.0.1:{broker.port}", "--prefix", PREFIX,
+        "--allow-captured-target", "--speed", "max", AMQPSCOPE_PASSWORD="not this one",
+    )  # fmt: skip
+    assert run.returncode == FAILED
+    assert "failed: not let in: 403 ACCESS_REFUSED" in run.stdout
+    assert "not this one" not in run.stdout + run.stderr
+
+
+def test_tls_where_there_is_none(captured: Captured, replay: Replayer) -> None:
+    path, script = captured("publish")
+    report = replay(path, script, target=f"amqps://127.0.0.1:{replay.port}")
+    assert report.exit_code == FAILED
+    (failure,) = report.failures
+    assert failure.startswith(f"TLS with 127.0.0.1:{replay.port} failed: ")
+
+
+def test_lost_packets_replay_the_complete_part(replay: Replayer) -> None:
+    report = replay(sample("23a"))
+    assert report.exit_code == FAILED
+    (failure,) = report.failures
+    assert failure.startswith("the capture lacks bytes after packet 47: only the part before")
+    assert report.connections[0].sent_steps > 10
+    assert [d for d in report.differences if d.severity == "hard"] == []
+
+
+def test_a_truncated_capture_replays_what_is_there(
+    captured: Captured, replay: Replayer, tmp_path: Path
+) -> None:
+    report = replay(half_of(captured("consume")[0], tmp_path))
+    assert report.exit_code == FAILED
+    (failure,) = report.failures
+    assert failure.startswith("the capture is cut off")
+    assert report.connections[0].sent_steps > 5
+    assert [d for d in report.differences if d.severity == "hard"] == []
+
+
+def test_cleanup_leaves_no_queue(captured: Captured, broker: Broker, tmp_path: Path) -> None:
+    """The capture is cut off before its client deletes the queue."""
+    cut = half_of(captured("consume")[0], tmp_path)
+    for prefix, option, left in (("kept.", [], 1), ("gone.", ["--cleanup"], 0)):
+        run = amqpscope(
+            "replay", "client", cut, "--to", f"amqp://127.0.0.1:{broker.port}", "--prefix",
+            prefix, "--speed", "max", "--allow-captured-target", *option,
+        )  # fmt: skip
+        assert run.returncode == FAILED, run.stdout + run.stderr
+        assert sum(name.startswith(prefix) for name in broker.queues()) == left
+
+
+def test_interrupted_it_closes_and_reports(broker: Broker, tmp_path: Path) -> None:
+    """Ctrl-C in the middle of a capture that takes its time."""
+    arguments = [
+        "replay", "client", sample("08"), "--to", f"amqp://127.0.0.1:{broker.port}",
+        "--prefix", PREFIX, "--json",
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    until(lambda: connection_count(broker) > 0, "the replay connects")
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == FAILED
+    report = json.loads(output)
+    assert report["stopped"] == "interrupted"
+    assert report["connections"][0]["sent_steps"] >= 1
+    until(lambda: connection_count(broker) == 0, "no connection is left")
+
+
+def test_the_broker_is_killed_in_the_middle(tmp_path_factory: pytest.TempPathFactory) -> None:
+    broker = Broker(tmp_path_factory.mktemp("killed"))
+    try:
+        broker.start()
+        path = sample("08")
+        killer = threading.Timer(1.5, broker.kill)
+        killer.start()
+        report = Replayer(broker.port)(path, read_script(path), speed="1")
+        killer.join()
+    finally:
+        broker.stop()
+    assert report.exit_code == FAILED, as_text(report)
+    (failure,) = report.failures
+    assert "closed the connection without a word" in failure or "connection lost" in failure
+    assert report.connections[0].sent_steps >= 1
+
+
+def test_amqps_with_a_ca_of_our_own(captured: Captured, broker: Broker, tmp_path: Path) -> None:
+    """A front of our own ends TLS: without its CA there is no trust, with it the replay passes."""
+    path, _ = captured("publish")
+    openssl = program("openssl", "openssl")
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+         "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out",
+         str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    with TlsFront(certificate, key, broker.port) as front:
+        common = ["replay", "client", path, "--to", f"amqps://127.0.0.1:{front.port}",
+                  "--prefix", PREFIX, "--speed", "max"]  # fmt: skip
+        refused = amqpscope(*common)
+        assert refused.returncode == FAILED
+        assert "certificate not trusted (self-signed certificate)" in refused.stdout
+        trusted = amqpscope(*common, "--cafile", str(certificate))
+        assert trusted.returncode == SAME, trusted.stdout + trusted.stderr
+
+
+def test_credentials_come_from_a_file(captured: Captured, broker: Broker, tmp_path: Path) -> None:
+    path, _ = captured("publish")
+    broker.ctl("add_user", "replayer", "a secret of its own")
+    broker.ctl("set_permissions", "replayer", ".*", ".*", ".*")
+    secrets = tmp_path / "credentials"
+    secrets.write_text("replayer\na secret of its own\n")
+    live = tmp_path / "live.pcap"
+    run = amqpscope(
+        "replay", "client", path, "--to", f"amqp://127.0.0.1:{broker.port}", "--prefix", PREFIX,
+        "--allow-captured-target", "--speed", "max", "--credentials", str(secrets),
+        "--save-live", str(live), "--json",
+    )  # fmt: skip
+    assert run.returncode == SAME, run.stdout + run.stderr
+    assert "a secret" not in run.stdout + run.stderr
+    assert b"a secret" not in live.read_bytes()
+    assert "a secret" not in repr(Credentials("replayer", "a secret of its own"))
