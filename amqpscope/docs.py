@@ -5,12 +5,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from amqpscope.dissection import dissect
+from amqpscope.reports.picture import terminal_svg
+from amqpscope.reports.terminal import as_text
+from dissectors.options import Options
 from dissectors.problems import PROBLEM_CODES
 from dissectors.tables import CORE_TABLES, SCHEMA_VERSION, TABLES, Table
 from spark_etl.metrics.definitions import METRICS
 from spark_etl.metrics.options import GROUPS
 from spark_etl.metrics.tiers import EQUAL_COUNTS, TIERS, UNEQUAL_COUNTS
 
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+PICTURED = "03_091_nack_requeue_reject_return_get.pcap"
 _TYPES = {
     "int64": "int64",
     "int32": "int32",
@@ -103,7 +109,19 @@ def _tier_lines() -> list[str]:
     ]
 
 
-PAGES = {"tables.md": tables_page, "problems.md": problems_page, "metrics.md": metrics_page}
+def picture() -> str:
+    """The README's picture: what ``dissect`` says about a sample."""
+    result = dissect([str(SAMPLES / PICTURED)], Options())
+    command = f"$ amqpscope dissect samples/{PICTURED}"
+    return terminal_svg([command, *as_text(result).splitlines()])
+
+
+PAGES = {
+    "tables.md": tables_page,
+    "problems.md": problems_page,
+    "metrics.md": metrics_page,
+    "session.svg": picture,
+}
 
 
 def _table_lines(table: Table) -> list[str]:

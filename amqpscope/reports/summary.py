@@ -109,7 +109,7 @@ class Summary:
                 kept.row = row
 
     def _add_sessions(self, batch: pa.RecordBatch) -> None:
-        self._add_errors(batch, "session", "channel")
+        self._add_errors(batch, "channel", "channel")
 
     def _add_links(self, batch: pa.RecordBatch) -> None:
         self._add_errors(batch, "link", "name")

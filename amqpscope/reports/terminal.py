@@ -8,17 +8,26 @@ from typing import Any
 
 from amqpscope.dissection import Result
 from amqpscope.reports.summary import ConnectionSummary, Deed, Ledger, ProblemGroup, Summary
-from amqpscope.reports.units import bytes_text, count_text, duration_text
+from amqpscope.reports.units import bytes_text, count_text, duration_text, time_text
 
 MAX_CONNECTIONS_SHOWN = 25
 _INDENT = "    "
 _SEVERITIES = ("error", "warning", "info")
+# How a dialect is known, where that is worth a word: a protocol header is how it ought to be.
 _KNOWN_BY = {
-    "protocol-header": "by its header",
     "frame-shape": "by the shape of its frames",
     "port": "by its port",
     "forced": "as told",
 }
+_NO_AMQP = {None: "no AMQP recognised", "http": "HTTP, not AMQP", "tls": "TLS, not opened"}
+# TCP trouble: column, noun
+_TCP_TROUBLE = (
+    ("retransmit_count", "retransmission"),
+    ("out_of_order_count", "packet out of order"),
+    ("gap_count", "gap"),
+    ("zero_window_count", "zero window"),
+)
+_PLURALS = {"packet out of order": "packets out of order"}
 _ARROWS = {"c2s": "→", "s2c": "←"}
 
 
@@ -35,7 +44,14 @@ def as_text(result: Result) -> str:
     if result.directory is not None:
         rows_text = " · ".join(f"{n} {c:,}" for n, c in result.row_counts.items())
         lines.append(f"Tables    {result.directory}/*.{result.file_format}: {rows_text}")
-    return "\n".join(lines)
+    return "\n".join(printable(line) for line in lines)
+
+
+def printable(line: str) -> str:
+    """Peers write what they like into names and reasons; the terminal must not obey it."""
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def as_json(result: Result) -> str:
@@ -98,13 +114,20 @@ def _connection_lines(number: int, connection: ConnectionSummary) -> list[str]:
         lines.append(_INDENT + ", ".join(details))
     size = bytes_text(row["bytes_c2s"] + row["bytes_s2c"])
     took = duration_text(row["last_ts_ns"] - row["first_ts_ns"])
-    lines.append(
-        f"{_INDENT}{count_text(row['frame_count'], 'frame')}, {size} in {took}; {_end(row)}"
-    )
+    frames = count_text(row["frame_count"], "frame")
+    lines.append(f"{_INDENT}{frames}, {size} in {took} from {time_text(row['first_ts_ns'])}")
+    lines.append(_INDENT + _end(row))
     lines += _deed_lines(connection)
     lines += [f"{_INDENT}! {error}" for error in connection.errors]
     if connection.error_count > len(connection.errors):
         lines.append(f"{_INDENT}! and {connection.error_count - len(connection.errors)} more")
+    trouble = [
+        count_text(row[column], noun, _PLURALS.get(noun))
+        for column, noun in _TCP_TROUBLE
+        if row[column]
+    ]
+    if trouble:
+        lines.append(f"{_INDENT}! TCP: {', '.join(trouble)}")
     lost = {k: row[f"{k}_bytes"] for k in ("skipped", "missing", "leftover") if row[f"{k}_bytes"]}
     if lost:
         lines.append(_INDENT + "! " + ", ".join(f"{bytes_text(v)} {k}" for k, v in lost.items()))
@@ -113,12 +136,13 @@ def _connection_lines(number: int, connection: ConnectionSummary) -> list[str]:
 
 def _dialect(row: dict[str, Any]) -> str:
     dialect = row["dialect"]
-    if dialect is None:
-        return "no AMQP recognised"
-    name = dialect.upper() if dialect in ("http", "tls") else f"AMQP {dialect}"
+    if dialect in _NO_AMQP:
+        return _NO_AMQP[dialect]
+    name = f"AMQP {dialect}"
     if row["transport"] != "tcp":
         name += f" over {row['transport']}"
-    sure = f"{row['dialect_confidence']:.0%}" if row["dialect_confidence"] is not None else None
+    confidence = row["dialect_confidence"]
+    sure = f"{confidence:.0%} sure" if confidence is not None and confidence < 1 else None
     how = ", ".join(t for t in (_KNOWN_BY.get(row["dialect_known_by"] or ""), sure) if t)
     return f"{name} ({how})" if how else name
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
+# The end of the year 9999, which is as far as dates go.
+_MAX_SECONDS = 253_402_300_800
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -28,6 +32,15 @@ def duration_text(nanoseconds: float) -> str:
         return f"{minutes} min {seconds} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
+
+
+def time_text(ns_since_1970: int) -> str:
+    """``2023-11-14 22:13:20.123 UTC``."""
+    seconds, nanoseconds = divmod(ns_since_1970, 1_000_000_000)
+    if seconds >= _MAX_SECONDS:
+        return "a time beyond the calendar"
+    date = datetime.fromtimestamp(seconds, timezone.utc)
+    return f"{date:%Y-%m-%d %H:%M:%S}.{nanoseconds // 1_000_000:03} UTC"
 
 
 def count_text(count: int, noun: str, plural: str | None = None) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from amqpscope.progress import progress_text
-from amqpscope.reports.units import bytes_text, count_text, duration_text
+from amqpscope.reports.terminal import printable
+from amqpscope.reports.units import bytes_text, count_text, duration_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,13 @@ def test_progress_says_share_rate_and_time_left() -> None:
     )
     assert progress_text(50_000_000, None, 2.0) == "50.0 MB, 25.0 MB/s"
     assert progress_text(0, 100, 0.0).endswith("0 s left")
+
+
+def test_times() -> None:
+    assert time_text(1_700_000_000_123_456_789) == "2023-11-14 22:13:20.123 UTC"
+    assert time_text((1 << 63) - 1) == "2262-04-11 23:47:16.854 UTC"
+
+
+def test_what_peers_write_does_not_reach_the_terminal_as_commands() -> None:
+    assert printable("closed: \x1b[2Jgone\nnext\u202e") == "closed: \\x1b[2Jgone\\nnext\\u202e"
+    assert printable("→ 20 × grün") == "→ 20 × grün"

@@ -68,7 +68,8 @@ def test_swapped_packets_are_out_of_order(tmp_path: Path) -> None:
 def test_round_trips_are_those_of_tshark() -> None:
     path = sample("29")
     done = subprocess.run(
-        [program("tshark", "tshark"), "-n", "-r", path, "-T", "fields", "-e", "tcp.analysis.ack_rtt",
+        [program("tshark", "tshark"), "-n", "-r", path, "-T", "fields",
+         "-e", "tcp.analysis.ack_rtt",
          "-e", "tcp.analysis.initial_rtt"],
         capture_output=True, check=True, text=True,
     )  # fmt: skip

@@ -1,0 +1,67 @@
+"""What the README shows is what happens: its sessions are run, line by line.
+
+``README_REWRITE=1`` puts the real output into the page, to be read before it is committed.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+MAIN = "from amqpscope.cli.main import main; main()"
+_CONSOLE = re.compile(r"```console\n\$ amqpscope ([^\n]*)\n(.*?)```", re.DOTALL)
+_PYTHON = re.compile(r"```python\n(>>> .*?)```", re.DOTALL)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the samples where the README has them."""
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(arguments: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, *arguments.split()],
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+    )
+    return (done.stdout + done.stderr).decode()
+
+
+def test_the_sessions_of_the_readme_are_real(desk: Path) -> None:
+    text = README.read_text(encoding="utf-8")
+    sessions = _CONSOLE.findall(text)
+    assert len(sessions) >= 3
+    for arguments, shown in sessions:
+        said = run(arguments, desk)
+        if os.environ.get("README_REWRITE"):
+            text = text.replace(
+                f"$ amqpscope {arguments}\n{shown}", f"$ amqpscope {arguments}\n{said}"
+            )
+            README.write_text(text, encoding="utf-8")
+        else:
+            assert said == shown
+    examples = _PYTHON.findall(text)
+    assert examples
+    for example in examples:
+        parsed = doctest.DocTestParser().get_doctest(example, {}, "README", None, 0)
+        told: list[str] = []
+        result = doctest.DocTestRunner(verbose=False).run(parsed, out=told.append)
+        assert result.failed == 0, "".join(told)
+
+
+def test_every_link_leads_somewhere() -> None:
+    text = README.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / target).exists(), target
