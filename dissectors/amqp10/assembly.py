@@ -1,23 +1,29 @@
 """The end of a message: its joined octets become head, body size and hash of its delivery."""
 
 import cython
-import xxhash
+from xxhash import xxh3_64_intdigest
 
 from dissectors.amqp10.composites import STANDARD
 from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.link import Link
 from dissectors.amqp10.message import decode_message
 from dissectors.amqp10.sections import scan_message
+from dissectors.amqp10.settlement import Settlement
 from dissectors.core.rows import NULL_CELL, signed_int64
 from dissectors.core.words import word
 
 #: 1.0 §2.8.11: the upper three octets of a message-format; 0 is the standard's own.
 FORMAT_SHIFT = 8
-#: The operation of claims-based security that carries a token, wherever its link leads.
+#: The operation of claims-based security that carries a token, where its link is not known.
 PUT_TOKEN = b"put-token"
 
 
 def finish_message(
-    state, delivery: Delivery, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
+    state: Settlement,
+    delivery: Delivery,
+    buf: bytes,
+    start: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.int:
     """Read the message in buf[start:end], all of which has come."""
     if state.reader is not None:
@@ -27,10 +33,10 @@ def finish_message(
         _read_by_tables(state, delivery, buf[start:end])
     elif not delivery.is_whole:
         delivery.body_bytes = delivery.message_bytes
-    link = delivery.link
+    link: Link = delivery.link
     if link.is_coordinator:
         state.transactions.asked(delivery, buf[start:end])
-    if link.is_secret or PUT_TOKEN in delivery.head:
+    if link.is_secret or (link.is_inferred and PUT_TOKEN in delivery.head):
         # Tokens put to `$cbs` are credentials: not even their hash leaves.
         delivery.body_hash = NULL_CELL
     elif state.conn.has_payloads and delivery.is_whole:
@@ -59,7 +65,7 @@ def _read_by_tables(state, delivery: Delivery, payload: bytes) -> None:
     if problems and not is_standard:
         # Another format's octets are not ours to judge.
         delivery.body_bytes = len(payload)
-        delivery.body_hash = signed_int64(xxhash.xxh3_64_intdigest(payload))
+        delivery.body_hash = signed_int64(xxh3_64_intdigest(payload))
         return
     for problem in problems:
         detail = f"{problem.detail} (octet {problem.offset} of the message)"
@@ -73,7 +79,7 @@ def _read_by_tables(state, delivery: Delivery, payload: bytes) -> None:
         body = b"".join(payload[begin:stop] for begin, stop in message.body_ranges)
         delivery.body_kind = word(message.body_kind)
         delivery.body_bytes = len(body)
-        delivery.body_hash = signed_int64(xxhash.xxh3_64_intdigest(body))
+        delivery.body_hash = signed_int64(xxh3_64_intdigest(body))
 
 
 def _numbered(section) -> bytes:

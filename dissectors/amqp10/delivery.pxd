@@ -1,3 +1,12 @@
+cdef class DeliveryState:
+    cdef public str name
+    cdef public str outcome
+    cdef public str condition
+    cdef public bytes txn_id
+    cdef public bytes declared_txn
+    cdef public bint is_terminal
+    cdef public long long word
+
 cdef class Delivery:
     cdef public long long transfer_id
     cdef public int side

@@ -18,8 +18,6 @@ class DeliveryState:
     makes provisional, or None.
     """
 
-    __slots__ = ("condition", "declared_txn", "is_terminal", "name", "outcome", "txn_id", "word")
-
     def __init__(
         self,
         name: str,

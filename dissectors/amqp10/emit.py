@@ -1,11 +1,14 @@
 """Deliveries → rows of `transfers`: the message's own properties are read here, at the end,
 straight into the row. Decides nothing about settlement; that has happened before."""
 
+from binascii import hexlify
+
 import cython
 
 from dissectors.amqp10.delivery import Delivery
 from dissectors.amqp10.head import HeadReader
 from dissectors.amqp10.link import Link
+from dissectors.amqp10.session import Session
 from dissectors.core.connection import Connection
 from dissectors.core.rows import NULL_CELL, RowBuffer
 from dissectors.core.words import word
@@ -60,6 +63,7 @@ class TransferWriter:
         rows: RowBuffer = self.conn.transfers
         base: cython.Py_ssize_t = self.conn.transfer_row()
         link: Link = delivery.link
+        session: Session = delivery.session
         cells = rows.cells
         cells[base + T_TRANSFER] = delivery.transfer_id
         cells[base + T_KIND] = KIND
@@ -71,11 +75,11 @@ class TransferWriter:
                     link.address_batch = rows.batch_no
                     link.address_code = rows.text(link.address)
                 cells[base + T_ADDRESS] = link.address_code
-        if delivery.session is not None:
-            cells[base + T_SESSION] = delivery.session.session_id
+        if session is not None:
+            cells[base + T_SESSION] = session.session_id
         cells[base + T_DELIVERY_ID] = delivery.delivery_id
         if delivery.tag is not None:
-            rows.put_string(base, T_TAG, delivery.tag.hex().encode())
+            rows.put_string(base, T_TAG, hexlify(delivery.tag))
         cells[base + T_CAPTURE] = rows.text(delivery.capture or "")
         cells[base + T_FIRST_PACKET] = delivery.first_packet
         cells[base + T_LAST_PACKET] = delivery.last_packet

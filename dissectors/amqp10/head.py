@@ -55,6 +55,8 @@ _COLUMNS = [
         None,
     )
 ]
+#: Whether a column holds strings that are mostly unique, by place.
+_IS_UNIQUE = [c >= 0 and TRANSFERS.columns[c].kind == "string" for c in _COLUMNS]
 #: Fields that the row has columns for, so that the JSON need not repeat them.
 _IN_COLUMNS = frozenset(
     (
@@ -199,8 +201,10 @@ class HeadReader:
                     text = primitive_text(buf, at, stop)
                     if text is None:
                         has_more = 1
+                    elif _IS_UNIQUE[i]:
+                        rows.put_string(base, _COLUMNS[i], text.encode())
                     else:
-                        rows.put(base, _COLUMNS[i], text)
+                        rows.cells[base + _COLUMNS[i]] = rows.text(text)
             at = stop
         return has_more
 

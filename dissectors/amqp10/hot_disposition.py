@@ -5,9 +5,10 @@ What is odd about one is left to the tables in `rare.py`.
 
 import cython
 
-from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.delivery import Delivery, DeliveryState
 from dissectors.amqp10.frame_texts import FrameTexts
 from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
+from dissectors.amqp10.link import Link
 from dissectors.amqp10.octets import (
     after_code,
     list_count,
@@ -63,7 +64,8 @@ def take_disposition(
     batchable: cython.int = -1
     session: Session
     delivery: Delivery
-    outcome = None
+    link: Link
+    outcome: DeliveryState = None
     if count < 2 or count > 6 or skip_value(buf, at, end, 0) != end:
         return 0
     at = list_items(buf, at)
@@ -97,7 +99,8 @@ def take_disposition(
     cells[base + F_STATUS] = W_OK
     cells[base + F_SESSION] = session.session_id
     if delivery is not None:
-        cells[base + F_LINK] = delivery.link.link_id
+        link = delivery.link
+        cells[base + F_LINK] = link.link_id
         cells[base + F_TRANSFER] = delivery.transfer_id
     cells[base + F_DELIVERY_ID] = first
     if last >= 0:

@@ -14,7 +14,7 @@ _RELEASED = DeliveryState("released", "released")
 UNREAD = DeliveryState("received")
 
 
-def plain_outcome(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):
+def plain_outcome(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> DeliveryState:
     """None for null, an outcome that carries nothing, or UNREAD for what the tables must read."""
     code: cython.longlong
     if buf[at] == 0x40:

@@ -1,4 +1,4 @@
-from dissectors.amqp10.delivery cimport Delivery
+from dissectors.amqp10.delivery cimport Delivery, DeliveryState
 from dissectors.amqp10.frame_texts cimport FrameTexts
 from dissectors.amqp10.hot_outcome cimport plain_outcome
 from dissectors.amqp10.link cimport Link

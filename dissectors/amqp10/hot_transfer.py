@@ -3,9 +3,11 @@
 What is odd about one is left to the tables in `rare.py`.
 """
 
+from binascii import hexlify
+
 import cython
 
-from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.delivery import Delivery, DeliveryState
 from dissectors.amqp10.frame_texts import FrameTexts
 from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
 from dissectors.amqp10.link import Link
@@ -75,7 +77,7 @@ def take_transfer(
     link: Link
     delivery: Delivery
     tag = None
-    outcome = None
+    outcome: DeliveryState = None
     if count < 1 or count > 11:
         return 0
     payload = skip_value(buf, at, end, 0)
@@ -146,7 +148,7 @@ def take_transfer(
     if delivery_id >= 0:
         cells[base + F_DELIVERY_ID] = delivery_id
     if tag is not None:
-        rows.put_string(base, F_TAG, tag.hex().encode())
+        rows.put_string(base, F_TAG, hexlify(tag))
     if settled >= 0:
         cells[base + F_SETTLED] = settled
     cells[base + F_MORE] = 1 if more == 1 else 0

@@ -270,7 +270,7 @@ def _settle_identity(link: Any) -> None:
         (addresses[0] or addresses[1]) if link.sender == 0 else (addresses[1] or addresses[0])
     )
     link.address_batch = -1
-    link.is_secret = any(str(address).endswith(CBS_NODE) for address in addresses)
+    link.is_secret = any(str(address).lower().endswith(CBS_NODE) for address in addresses)
 
 
 def _first_terminus(

@@ -5,7 +5,7 @@ which reads the same octets by the tables and names what is wrong.
 """
 
 import cython
-import xxhash
+from xxhash import xxh3_64, xxh3_64_intdigest
 
 from dissectors.amqp10.delivery import Delivery
 from dissectors.amqp10.octets import after_code, read_code, skip_value
@@ -66,7 +66,7 @@ def scan_message(
                 return 0
             if sections:
                 if hasher is None:
-                    hasher = xxhash.xxh3_64(buf[body_start:body_end])
+                    hasher = xxh3_64(buf[body_start:body_end])
                 hasher.update(buf[content:stop])
             else:
                 kind = (
@@ -84,7 +84,7 @@ def scan_message(
     if hasher is not None:
         delivery.body_hash = signed_int64(hasher.intdigest())
     elif sections:
-        delivery.body_hash = signed_int64(xxhash.xxh3_64_intdigest(buf[body_start:body_end]))
+        delivery.body_hash = signed_int64(xxh3_64_intdigest(buf[body_start:body_end]))
     return 1
 
 

@@ -1,4 +1,4 @@
-from dissectors.amqp10.delivery cimport Delivery
+from dissectors.amqp10.delivery cimport Delivery, DeliveryState
 from dissectors.amqp10.emit cimport TransferWriter
 from dissectors.amqp10.flow_control cimport FlowControl
 from dissectors.amqp10.link cimport Link
@@ -15,9 +15,9 @@ cdef class Settlement(FlowControl):
 
     cpdef Delivery disposition(
         self, Session session, int side, int is_receiver, long long first, long long last,
-        int settled, object state)
+        int settled, DeliveryState state)
     cdef int _unknown_delivery(self, Endpoint owner, long long first, int side) except -1
-    cpdef int apply_state(self, Delivery delivery, object state) except -1
+    cpdef int apply_state(self, Delivery delivery, DeliveryState state) except -1
     cpdef int settle(self, Delivery delivery, long long by, long long kind) except -1
     cdef int _drop_unsettled(self, Delivery delivery) except -1
     cpdef int release(self, Delivery delivery) except -1

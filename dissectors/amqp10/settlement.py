@@ -3,7 +3,7 @@ deliveries, and when a delivery's row can be written."""
 
 import cython
 
-from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.delivery import Delivery, DeliveryState
 from dissectors.amqp10.emit import TransferWriter
 from dissectors.amqp10.flow_control import FlowControl
 from dissectors.amqp10.head import HeadReader
@@ -45,7 +45,7 @@ class Settlement(FlowControl):
         first: cython.longlong,
         last: cython.longlong,
         settled: cython.int,
-        state,
+        state: DeliveryState,
     ) -> Delivery:
         """1.0 §2.7.6: state and settlement of a range of delivery-ids, stated by one side.
         The first delivery concerned, or None if none is known."""
@@ -95,8 +95,9 @@ class Settlement(FlowControl):
             self.problem("state10.unknown_delivery", f"delivery {first} was not sent", side)
         return 0
 
-    def apply_state(self, delivery: Delivery, state) -> cython.int:
+    def apply_state(self, delivery: Delivery, state: DeliveryState) -> cython.int:
         """A delivery state that one side stated, settled or not."""
+        link: Link = delivery.link
         if state.txn_id is not None:
             delivery.txn_id = state.txn_id
         if state.is_terminal:
@@ -104,7 +105,7 @@ class Settlement(FlowControl):
             delivery.condition = state.condition
             if delivery.outcome_ts == NULL:
                 delivery.outcome_ts = self.ts_ns
-            if delivery.link.is_coordinator:
+            if link.is_coordinator:
                 self.transactions.answered(delivery, state)
         return 0
 
@@ -122,8 +123,9 @@ class Settlement(FlowControl):
 
     def _drop_unsettled(self, delivery: Delivery) -> cython.int:
         session: Session = delivery.session
+        link: Link = delivery.link
         endpoint: Endpoint = session.end_1 if delivery.side else session.end_0
-        delivery.link.unsettled_count -= 1
+        link.unsettled_count -= 1
         if delivery.delivery_id != NULL:
             endpoint.unsettled.pop(delivery.delivery_id, None)
         return 0

@@ -1,5 +1,5 @@
 from dissectors.amqp10.assembly cimport finish_message
-from dissectors.amqp10.delivery cimport Delivery
+from dissectors.amqp10.delivery cimport Delivery, DeliveryState
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.session cimport Endpoint, Session
 from dissectors.amqp10.settlement cimport Settlement
@@ -7,7 +7,8 @@ from dissectors.amqp10.settlement cimport Settlement
 cdef class ConnectionState(Settlement):
     cpdef Delivery transfer(
         self, Session session, Link link, int side, long long delivery_id, object tag,
-        long long message_format, int settled, int more, int resume, int aborted, object state,
+        long long message_format, int settled, int more, int resume, int aborted,
+        DeliveryState state,
         bytes buf, Py_ssize_t start, Py_ssize_t end)
     cdef Delivery _begin_delivery(
         self, Session session, Endpoint endpoint, Link link, int side, long long delivery_id,

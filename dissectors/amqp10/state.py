@@ -11,7 +11,7 @@ in `lifecycle.py`, transactions in `transactions.py`.
 import cython
 
 from dissectors.amqp10.assembly import finish_message
-from dissectors.amqp10.delivery import Delivery
+from dissectors.amqp10.delivery import Delivery, DeliveryState
 from dissectors.amqp10.link import Link
 from dissectors.amqp10.session import Endpoint, Session
 from dissectors.amqp10.settlement import Settlement
@@ -51,7 +51,7 @@ class ConnectionState(Settlement):
         more: cython.int,
         resume: cython.int,
         aborted: cython.int,
-        state,
+        state: DeliveryState,
         buf: bytes,
         start: cython.Py_ssize_t,
         end: cython.Py_ssize_t,

@@ -109,11 +109,8 @@ class Sender(Client):
             event.sender.send(message)
             self.sent += 1
         if self.is_presettled and self.sent == len(self.bodies):
-            # Nobody will answer: the detach follows the last message on the wire.
-            event.sender.close()
-
-    def on_link_closed(self, event: Event) -> None:
-        self.finish()
+            # Nobody will answer: the close follows the last message on the wire.
+            self.finish()
 
     def on_delivery(self, event: Event) -> None:
         if event.delivery.settled and event.delivery.link.is_sender:
