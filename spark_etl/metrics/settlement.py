@@ -32,9 +32,9 @@ def settlement(tables: dict[str, DataFrame], options: MetricOptions) -> DataFram
         sized.groupBy(*_KEYS).agg(*_counts(), *quantile_columns("latency_ns", options.exact_limit))
     )
     frames = (
-        with_dimensions(_settling_frames(tables["frames"]), tables, options)
+        with_dimensions(_settling_frames(tables), tables, options)
         .groupBy(*(F.col(k).alias(f"_{k}") for k in _KEYS))
-        .agg(F.count(F.lit(1)).alias("settle_frame_count"))
+        .agg(F.count_distinct("settling_frame").alias("settle_frame_count"))
     )
     same = [F.col(k).eqNullSafe(F.col(f"_{k}")) for k in _KEYS]
     condition = same[0]
@@ -59,7 +59,7 @@ def _facts(tables: dict[str, DataFrame]) -> DataFrame:
     return transfers.where(~F.col("is_aborted")).select(
         *LINK,
         "direction",
-        "outcome",
+        F.when(F.col("kind") == "return", "returned").otherwise(F.col("outcome")).alias("outcome"),
         "body_bytes",
         "is_presettled",
         "is_redelivered",
@@ -92,17 +92,55 @@ def _counts() -> list[Column]:
     ]
 
 
-def _settling_frames(frames: DataFrame) -> DataFrame:
-    """Frames that settle, under the direction of the messages that they settle."""
-    is_by_sender = F.coalesce(F.get_json_object("fields", "$.role"), F.lit("")) == "sender"
-    reverse = F.when(F.col("direction") == "c2s", "s2c").when(F.col("direction") == "s2c", "c2s")
-    is_settling = F.col("name").isin(*SETTLING_FRAMES) & F.coalesce("is_settled", F.lit(True))
-    return frames.where(is_settling & F.col("link_id").isNotNull()).select(
+def _settling_frames(tables: dict[str, DataFrame]) -> DataFrame:
+    """Each explicitly settled message with the frame that settled it.
+
+    1.0 §2.7.6: first to last; 0-9-1 basic.ack: one tag, or all up to it. What a commit settles
+    has no such frame: its packet stands for it.
+    """
+    settled = tables["transfers"].where(
+        awaits_settlement() & F.col("settle_kind").isin("single", "range") & ~F.col("is_aborted")
+    )
+    reverse = F.when(F.col("direction") == "c2s", "s2c").otherwise("c2s")
+    settled = settled.select(
         *LINK,
-        F.when(is_by_sender, F.col("direction"))
-        .otherwise(F.coalesce(reverse, "direction"))
-        .alias("direction"),
+        "transfer_id",
+        "direction",
         "outcome",
+        F.col("delivery_id").alias("_id"),
+        F.col("settled_ts_ns").alias("ts_ns"),
+        F.col("settled_packet_no").alias("packet_no"),
+        F.when(F.col("settled_by") == "sender", F.col("direction"))
+        .otherwise(reverse)
+        .alias("_said_by"),
+    )
+    frames = tables["frames"].where(F.col("name").isin(*SETTLING_FRAMES))
+    is_multiple = F.coalesce("is_multiple", F.lit(False))
+    frames = frames.select(
+        "connection_id",
+        "session_id",
+        "ts_ns",
+        "packet_no",
+        F.col("direction").alias("_said_by"),
+        "frame_no",
+        F.when(is_multiple, 0).otherwise(F.col("delivery_id")).alias("_from"),
+        F.when(is_multiple & (F.col("delivery_id") == 0), None)
+        .otherwise(F.coalesce("delivery_last", "delivery_id"))
+        .alias("_to"),
+    )
+    keys = ["connection_id", "session_id", "ts_ns", "packet_no", "_said_by"]
+    covered = (F.col("_id") >= F.col("_from")) & (F.col("_id") <= F.coalesce("_to", "_id"))
+    return (
+        settled.join(frames, on=keys, how="left")
+        .groupBy(*LINK, "transfer_id", "direction", "outcome", "packet_no")
+        .agg(F.min(F.when(covered, F.col("frame_no"))).alias("frame_no"))
+        .withColumn(
+            "settling_frame",
+            F.struct(
+                F.col("connection_id").alias("of"),
+                F.coalesce("frame_no", -F.col("packet_no")).alias("no"),
+            ),
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes tiny tables by hand: name what matters, the rest is null (or empty where it may not be)."""
+"""Writes tiny tables by hand: name what matters, the rest is null, or empty if it may not be."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Book:
               **cells: Any) -> None:  # fmt: skip
         cells = {"frame_type": "method", "frame_no": packet, "size_bytes": 100, **cells}
         self.add("frames", connection_id=name, ts_ns=int(at * MS), packet_no=packet,
-                 direction=direction, name=what, capture="x.pcap", status="ok", **cells)  # fmt: skip
+                 direction=direction, name=what, capture="x.pcap", **cells)  # fmt: skip
 
     def message(self, name: str, transfer: int, at: float, packet: int, direction: str, kind: str,
                 settled: tuple[float, int, str] | None = None, frame: str | None = None,

@@ -11,11 +11,12 @@ def starved(book: Book) -> None:
     book.link("starved", 1, 200, kind="link", role="sender", address="q")
     book.credit("starved", 0, 1, "c2s", "attach", link_id=1, sender_credit=0)
     book.credit("starved", 10, 3, "s2c", "flow", link_id=1, granted=2, sender_credit=2)
-    book.message("starved", 1, 20, 4, "c2s", "transfer", (40, 6, "range"), "transfer")
-    book.message("starved", 2, 30, 5, "c2s", "transfer", (40, 6, "range"), "transfer")
+    for number, at, packet in ((1, 20, 4), (2, 30, 5)):
+        book.message("starved", number, at, packet, "c2s", "transfer", (40, 6, "range"),
+                     "transfer", delivery_id=number, settled_by="receiver")  # fmt: skip
     book.credit("starved", 30, 5, "c2s", "credit-exhausted", link_id=1, sender_credit=0)
     book.frame("starved", 40, 6, "s2c", "disposition", session_id=1, link_id=1, is_settled=True,
-               outcome="accepted", frame_type="amqp", fields='{"role":"receiver"}')  # fmt: skip
+               outcome="accepted", frame_type="amqp", delivery_id=1, delivery_last=2)  # fmt: skip
     book.credit("starved", 130, 7, "s2c", "flow", link_id=1, granted=2, sender_credit=2)
     book.message("starved", 3, 131, 8, "c2s", "transfer", None, "transfer")
 
@@ -37,7 +38,7 @@ def drained(book: Book) -> None:
     book.credit("drained", 10, 2, "c2s", "flow", link_id=1, granted=5, sender_credit=5,
                 is_drain=True)  # fmt: skip
     book.message("drained", 1, 12, 3, "s2c", "transfer", None, "transfer", is_presettled=True,
-                 settled_ts_ns=12_000_000, settle_kind="presettled", outcome="accepted")  # fmt: skip
+                 settle_kind="presettled", outcome="accepted")  # fmt: skip
     book.credit("drained", 15, 4, "s2c", "flow", link_id=1, granted=-4, sender_credit=0,
                 is_drain=True)  # fmt: skip
 
@@ -64,11 +65,11 @@ def saturated(book: Book) -> None:
               prefetch_count=2, is_no_ack=False)  # fmt: skip
     for tag, at, packet in ((1, 10, 2), (2, 11, 3)):
         book.message("saturated", tag, at, packet, "s2c", "deliver", (61, 4, "range"),
-                     "basic.deliver", delivery_id=tag)  # fmt: skip
+                     "basic.deliver", delivery_id=tag, settled_by="receiver")  # fmt: skip
     book.credit("saturated", 11, 3, "s2c", "credit-exhausted", link_id=1, prefetch_count=2,
                 sender_credit=0, unsettled_count=2)  # fmt: skip
     book.frame("saturated", 61, 4, "c2s", "basic.ack", session_id=1, link_id=1, outcome="accepted",
-               is_multiple=True)  # fmt: skip
+               delivery_id=2, is_multiple=True)  # fmt: skip
     book.message("saturated", 3, 62, 5, "s2c", "deliver", None, "basic.deliver", delivery_id=3)
 
 
