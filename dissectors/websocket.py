@@ -6,6 +6,9 @@ compressed by an extension are counted and reported, not inflated.
 
 from __future__ import annotations
 
+import re
+from itertools import chain
+
 from dissectors import shapes
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
@@ -18,6 +21,14 @@ _FIRST_CONTROL = 8
 _MAX_CONTROL_BYTES = 125
 _FIN, _RESERVED, _MASKED = 0x80, 0x70, 0x80
 _COMPRESSED = 0x40
+_MAX_HEADER_BYTES = 14
+# How much of a payload is looked at to tell whether it begins with AMQP.
+_SAMPLE_BYTES = 4096
+# First octets of frames: masked ones of clients, plain ones of servers; a last octet alone may be.
+_STARTS = tuple(
+    re.compile(rb"[\x00-\x02\x80-\x82\x88-\x8a](?:" + second + rb"|\Z)", re.DOTALL)
+    for second in (rb"[\x80-\xff]", rb"[\x00-\x7f]")
+)
 # Widths of the extended payload length by the 7-bit length (RFC 6455 §5.2).
 _LENGTH_WIDTHS = {126: 2, 127: 8}
 
@@ -32,6 +43,8 @@ class WebSocketDecoder(StreamDecoder):
         self._is_upgraded = [False, False]
         self._is_opaque = False
         self._is_compression_told = False
+        # per side: how much of what is held has been searched for a frame in vain
+        self._searched = [0, 0]
         # Whether the message that continuation frames belong to carries AMQP.
         self._is_binary = [False, False]
 
@@ -75,21 +88,14 @@ class WebSocketDecoder(StreamDecoder):
     def find_frame(self, side, buf, start, end, is_final):
         """A frame header that another one follows; away from a segment's start, its payload must
         begin with AMQP frames too, because a header alone proves little."""
-        if self._is_opaque:
-            return start
-        for offset in range(start, end):
-            if not self._is_likely(side, buf, offset, end):
-                continue
-            header = _header_bytes(buf, offset, end)
-            if header <= 0:
-                return -1
-            following = offset + header + _payload_bytes(buf, offset)
-            is_chained = following == end or (
-                following < end and self._is_likely(side, buf, following, end)
-            )
-            if is_chained and (offset == start or self._holds_amqp(buf, offset, header, end)):
-                return offset
-            if following > end and self._holds_amqp(buf, offset, header, end):
+        if self._is_opaque or start >= end:
+            return start if start < end else -1
+        begin, self._searched[side] = self._searched[side], end
+        begin = max(start, begin - _MAX_HEADER_BYTES) if start < begin < end else start
+        later = (found.start() for found in _STARTS[side].finditer(buf, begin, end))
+        for offset in chain((start,), later):
+            if self._is_frame(side, buf, offset, end, offset == start):
+                self._searched[side] = 0
                 return offset
         return -1
 
@@ -135,6 +141,18 @@ class WebSocketDecoder(StreamDecoder):
                 self._problem("websocket.compressed", "permessage-deflate", side, len(frame))
         return self._is_binary[side]
 
+    def _is_frame(self, side: int, buf: bytes, offset: int, end: int, is_segment: bool) -> bool:
+        header = _header_bytes(buf, offset, end) if self._is_likely(side, buf, offset, end) else 0
+        if header <= 0:
+            return False
+        following = offset + header + _payload_bytes(buf, offset)
+        is_chained = following == end or (
+            following < end and self._is_likely(side, buf, following, end)
+        )
+        if is_chained and is_segment:
+            return True
+        return (is_chained or following > end) and self._holds_amqp(buf, offset, header, end)
+
     def _is_likely(self, side: int, buf: bytes, offset: int, end: int) -> bool:
         """Clients mask, servers do not (RFC 6455 §5.1)."""
         first, second = buf[offset], buf[offset + 1] if offset + 1 < end else None
@@ -148,7 +166,7 @@ class WebSocketDecoder(StreamDecoder):
         return bool(second & _MASKED) == (side == 0)
 
     def _holds_amqp(self, buf: bytes, offset: int, header: int, end: int) -> bool:
-        payload = _unmask(buf[offset:end], header)
+        payload = _unmask(buf[offset : min(end, offset + header + _SAMPLE_BYTES)], header)
         return shapes.score_09(payload)[0] > 0 or shapes.score_10(payload) > 0
 
     def _problem(self, code: str, detail: str, side: int, size: int | None) -> None:

@@ -6,6 +6,8 @@ The same class reads AMQPS and the in-band TLS of AMQP 1.0, whose protocol heade
 
 from __future__ import annotations
 
+import re
+
 from dissectors import shapes
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
@@ -34,6 +36,9 @@ from dissectors.tls.suites import TLS12, TLS13
 from dissectors.tls.tshark import RecordQueue, open_by_tshark
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
+# Content type and version, as a search for records looks for them.
+_RECORD_START = re.compile(rb"[\x14-\x18]\x03[\x00-\x04]", re.DOTALL)
+_SEARCHED_BYTES = 64 * 1024
 # An alert in the clear; a protected one is longer.
 _PLAIN_ALERT_BYTES = HEADER_BYTES + 2
 # A record with nothing in it: IV, MAC and padding at their largest.
@@ -105,7 +110,9 @@ class TlsDecoder(StreamDecoder):
         """The first record header that another one follows, or that ends the bytes at hand."""
         if self._is_opaque:
             return start
-        for offset in range(start, end - HEADER_BYTES + 1):
+        # What is older was looked at before, with all that a record could need behind it.
+        for found in _RECORD_START.finditer(buf, max(start, end - _SEARCHED_BYTES), end):
+            offset = found.start()
             if not shapes.is_tls(buf[offset : offset + HEADER_BYTES]):
                 continue
             following = offset + HEADER_BYTES + int.from_bytes(buf[offset + 3 : offset + 5], "big")
