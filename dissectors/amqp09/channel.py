@@ -124,7 +124,11 @@ class Channel:
         return t
 
     def publish(
-        self, side: cython.int, exchange: str, routing_key: str, is_mandatory: cython.bint,
+        self,
+        side: cython.int,
+        exchange: str,
+        routing_key: str,
+        is_mandatory: cython.bint,
         dec: StreamDecoder,
     ) -> Transfer:
         t: Transfer
@@ -166,8 +170,14 @@ class Channel:
         return 0
 
     def deliver(
-        self, side: cython.int, tag: cython.ulonglong, is_redelivered: cython.bint,
-        consumer_tag: str, exchange: str, routing_key: str | None, dec: StreamDecoder,
+        self,
+        side: cython.int,
+        tag: cython.ulonglong,
+        is_redelivered: cython.bint,
+        consumer_tag: str,
+        exchange: str,
+        routing_key: str | None,
+        dec: StreamDecoder,
     ) -> Transfer:
         t: Transfer
         link: Link = self.consumers.get(consumer_tag)
@@ -217,13 +227,20 @@ class Channel:
     # -- content --------------------------------------------------------------------------
 
     def header(
-        self, side: cython.int, properties: Properties | None, body_size: cython.ulonglong,
-        weight: cython.longlong, dec: StreamDecoder,
+        self,
+        side: cython.int,
+        properties: Properties | None,
+        body_size: cython.ulonglong,
+        weight: cython.longlong,
+        dec: StreamDecoder,
     ) -> Transfer:
         """A content header; the transfer that it belongs to, or None (said in problems)."""
         t: Transfer = self.current_1 if side else self.current_0
-        if t is not None and t.is_gapped and t.children_left <= 0 and (
-            t.has_header or t.body_bytes
+        if (
+            t is not None
+            and t.is_gapped
+            and t.children_left <= 0
+            and (t.has_header or t.body_bytes)
         ):
             # After a gap this is another message's, whose method was lost.
             self.cut_short(side, dec)
@@ -242,7 +259,8 @@ class Channel:
                 self.note(
                     "content09.unexpected_header",
                     f"a second header, {t.body_bytes} of {t.body_size} octets of the first seen",
-                    side, dec,
+                    side,
+                    dec,
                 )
                 return t
             t = self._begin_child(side, t, dec)
@@ -281,7 +299,11 @@ class Channel:
         return child
 
     def body(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
         dec: StreamDecoder,
     ) -> Transfer:
         """Body octets; the transfer that they belong to, or None (said in problems)."""
@@ -303,12 +325,14 @@ class Channel:
             if cython.cast(cython.ulonglong, t.body_bytes) > t.body_size:
                 self.note(
                     "content09.body_too_long",
-                    f"{t.body_bytes} octets of body, {t.body_size} announced", side, dec,
+                    f"{t.body_bytes} octets of body, {t.body_size} announced",
+                    side,
+                    dec,
                 )
             self.assembled(side, t, dec)
         return t
 
-    def _headless_body(self, side, t: Transfer | None, buf: bytes, start, end, dec: StreamDecoder):
+    def _headless_body(self, side, t, buf: bytes, start, end, dec: StreamDecoder):
         """After a gap a body may have lost its header: its message is there, but not complete."""
         if t is None:
             if not (self.is_lost_1 if side else self.is_lost_0):
@@ -421,8 +445,10 @@ class Channel:
                 self.note(
                     "content09.incomplete",
                     f"content ends after {t.body_bytes} of {t.body_size} octets"
-                    if t.has_header else "a method that carries content has no header",
-                    side, dec,
+                    if t.has_header
+                    else "a method that carries content has no header",
+                    side,
+                    dec,
                 )
                 t.is_gapped = True
             t.parent = None
@@ -450,8 +476,10 @@ class Channel:
         """A returned message is the earliest waiting publish that looks the same."""
         digest = t.final_digest()
         for publish in self.mandatory:
-            if publish.exchange == t.exchange and publish.routing_key == t.routing_key and (
-                digest is None or publish.final_digest() == digest
+            if (
+                publish.exchange == t.exchange
+                and publish.routing_key == t.routing_key
+                and (digest is None or publish.final_digest() == digest)
             ):
                 t.related_id = publish.transfer_id
                 t.relation = codes.RETURN_OF
@@ -475,8 +503,12 @@ class Channel:
     # -- settlement -----------------------------------------------------------------------
 
     def settle(
-        self, side: cython.int, tag: cython.ulonglong, is_multiple: cython.bint,
-        outcome: cython.longlong, dec: StreamDecoder,
+        self,
+        side: cython.int,
+        tag: cython.ulonglong,
+        is_multiple: cython.bint,
+        outcome: cython.longlong,
+        dec: StreamDecoder,
     ) -> Transfer:
         """ack, nack or reject of deliveries; the first transfer concerned, or None."""
         t: Transfer
@@ -506,8 +538,12 @@ class Channel:
         self.note("state09.unknown_tag", f"nothing unsettled has delivery tag {tag}", side, dec)
 
     def confirm(
-        self, side: cython.int, tag: cython.ulonglong, is_multiple: cython.bint,
-        outcome: cython.longlong, dec: StreamDecoder,
+        self,
+        side: cython.int,
+        tag: cython.ulonglong,
+        is_multiple: cython.bint,
+        outcome: cython.longlong,
+        dec: StreamDecoder,
     ) -> Transfer:
         """The broker's ack or nack of publishes; the first one concerned, or None."""
         t: Transfer
@@ -518,9 +554,7 @@ class Channel:
                 t = self.unconfirmed.pop(tag)
                 self._finish(t, outcome, RECEIVER, SINGLE, dec.ts_ns, dec.packet_no, dec.ts_ns)
                 return t
-            self.unplaced.add_confirm(
-                Confirm(tag, is_multiple, outcome, dec.ts_ns, dec.packet_no)
-            )
+            self.unplaced.add_confirm(Confirm(tag, is_multiple, outcome, dec.ts_ns, dec.packet_no))
             if self.unplaced.is_full:
                 self.place_confirms(dec)
             return None
@@ -574,7 +608,12 @@ class Channel:
             for number in tags:
                 t = waiting.pop(number)
                 self._finish(
-                    t, confirm.outcome, RECEIVER, kind, confirm.ts_ns, confirm.packet_no,
+                    t,
+                    confirm.outcome,
+                    RECEIVER,
+                    kind,
+                    confirm.ts_ns,
+                    confirm.packet_no,
                     confirm.ts_ns,
                 )
             if not tags:
@@ -588,7 +627,10 @@ class Channel:
         """Take out all with a tag up to this one; walk whichever is shorter, tags or dict."""
         n: cython.ulonglong
         taken: list = []
-        if low <= tag < MAX_UINT64 and tag - low <= 2 * cython.cast(cython.ulonglong, len(waiting)) + 64:
+        if (
+            low <= tag < MAX_UINT64
+            and tag - low <= 2 * cython.cast(cython.ulonglong, len(waiting)) + 64
+        ):
             for n in range(low, tag + 1):
                 t = waiting.pop(n, None)
                 if t is not None:
@@ -611,8 +653,14 @@ class Channel:
         return self._finish(t, outcome, RECEIVER, kind, dec.ts_ns, dec.packet_no, dec.ts_ns)
 
     def _finish(
-        self, t: Transfer, outcome: cython.longlong, by: cython.longlong, kind: cython.longlong,
-        ts_ns: cython.longlong, packet_no: cython.longlong, outcome_ts: cython.longlong,
+        self,
+        t: Transfer,
+        outcome: cython.longlong,
+        by: cython.longlong,
+        kind: cython.longlong,
+        ts_ns: cython.longlong,
+        packet_no: cython.longlong,
+        outcome_ts: cython.longlong,
     ) -> cython.int:
         """This transfer is settled."""
         t.outcome = outcome

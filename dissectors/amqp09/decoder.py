@@ -157,7 +157,7 @@ class Decoder09(StreamDecoder):
                         taken = self._take_publish(side, buf, start, size, at + 4, last, number)
                     elif key == K_DELIVER:
                         taken = self._take_deliver(side, buf, start, size, at + 4, last, number)
-                    elif key == K_ACK or key == K_NACK or key == K_REJECT:
+                    elif key in (K_ACK, K_NACK, K_REJECT):
                         taken = self._take_ack(side, buf, start, size, at + 4, last, number, key)
                     elif key == K_GET_OK:
                         taken = self._take_get_ok(side, buf, start, size, at + 4, last, number)
@@ -177,8 +177,12 @@ class Decoder09(StreamDecoder):
         return found
 
     def row(
-        self, side: cython.int, size: cython.Py_ssize_t, number: cython.longlong,
-        type_word: cython.longlong, name: cython.longlong,
+        self,
+        side: cython.int,
+        size: cython.Py_ssize_t,
+        number: cython.longlong,
+        type_word: cython.longlong,
+        name: cython.longlong,
     ) -> cython.Py_ssize_t:
         """A row in frames for a frame of a channel."""
         base: cython.Py_ssize_t = self.conn.frame_row(
@@ -191,9 +195,7 @@ class Decoder09(StreamDecoder):
         cells[base + F_STATUS] = W_OK
         return base
 
-    def say_transfer(
-        self, base: cython.Py_ssize_t, channel: Channel, t: Transfer
-    ) -> cython.int:
+    def say_transfer(self, base: cython.Py_ssize_t, channel: Channel, t: Transfer) -> cython.int:
         """Session, link and transfer of a frame's row."""
         cells = self.frames.cells
         cells[base + F_SESSION] = channel.session_id
@@ -211,8 +213,14 @@ class Decoder09(StreamDecoder):
     # -- hot frames -----------------------------------------------------------------------
 
     def _take_publish(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t,
-        at: cython.Py_ssize_t, last: cython.Py_ssize_t, number: cython.longlong,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        size: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+        number: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
@@ -232,8 +240,14 @@ class Decoder09(StreamDecoder):
         return 1
 
     def _take_deliver(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t,
-        at: cython.Py_ssize_t, last: cython.Py_ssize_t, number: cython.longlong,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        size: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+        number: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
         tag: cython.ulonglong
@@ -253,7 +267,12 @@ class Decoder09(StreamDecoder):
         tag = be64(buf, tag_at)
         channel = self.channel(number, side)
         t = channel.deliver(
-            side, tag, buf[tag_at + 8] & 1, known.consumer_tag, known.exchange, known.routing_key,
+            side,
+            tag,
+            buf[tag_at + 8] & 1,
+            known.consumer_tag,
+            known.exchange,
+            known.routing_key,
             self,
         )
         base = self.row(side, size, number, W_METHOD, N_DELIVER)
@@ -264,8 +283,14 @@ class Decoder09(StreamDecoder):
         return 1
 
     def _take_get_ok(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t,
-        at: cython.Py_ssize_t, last: cython.Py_ssize_t, number: cython.longlong,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        size: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+        number: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
         tag: cython.ulonglong
@@ -282,9 +307,7 @@ class Decoder09(StreamDecoder):
                 return 0
         tag = be64(buf, at)
         channel = self.channel(number, side)
-        t = self.rare.get_ok(
-            channel, side, tag, buf[at + 8] & 1, known.exchange, known.routing_key
-        )
+        t = self.rare.get_ok(channel, side, tag, buf[at + 8] & 1, known.exchange, known.routing_key)
         base = self.row(side, size, number, W_METHOD, N_GET_OK)
         self.say_transfer(base, channel, t)
         self.say_tag(base, tag)
@@ -293,8 +316,14 @@ class Decoder09(StreamDecoder):
         return 1
 
     def _take_ack(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t,
-        at: cython.Py_ssize_t, last: cython.Py_ssize_t, number: cython.longlong,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        size: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+        number: cython.longlong,
         key: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
@@ -334,8 +363,14 @@ class Decoder09(StreamDecoder):
         return 1
 
     def _take_header(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t,
-        at: cython.Py_ssize_t, last: cython.Py_ssize_t, number: cython.longlong,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        size: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+        number: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
@@ -352,7 +387,11 @@ class Decoder09(StreamDecoder):
         if not isinstance(found, Properties):
             return 0
         properties = found
-        if properties.error is not None or properties.has_unknown:
+        if (
+            properties.error is not None
+            or properties.has_unknown
+            or properties.table_error is not None
+        ):
             return 0
         body_size = be64(buf, at + 4)
         channel = self.channel(number, side)
@@ -368,8 +407,14 @@ class Decoder09(StreamDecoder):
         return 1
 
     def _take_body(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t,
-        at: cython.Py_ssize_t, last: cython.Py_ssize_t, number: cython.longlong,
+        self,
+        side: cython.int,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        size: cython.Py_ssize_t,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+        number: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
@@ -387,8 +432,11 @@ class Decoder09(StreamDecoder):
             return None
         values = decoded.fields.as_dict()
         known = Arguments(
-            values.get("consumer-tag"), values["exchange"], values["routing-key"],
-            bool(values.get("mandatory") or values.get("immediate")), self.rare.fields_of(decoded),
+            values.get("consumer-tag"),
+            values["exchange"],
+            values["routing-key"],
+            bool(values.get("mandatory") or values.get("immediate")),
+            self.rare.fields_of(decoded),
         )
         if len(memory) >= MAX_REMEMBERED:
             memory.clear()

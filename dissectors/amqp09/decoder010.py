@@ -43,7 +43,11 @@ class Decoder010(StreamDecoder):
     def _row(self, side: int, frame: Frame010, buf: bytes) -> None:
         conn, rows = self.conn, self.conn.frames
         base = conn.frame_row(
-            side, self.ts_ns, self.packet_no, self.first_packet_no, self.offset,
+            side,
+            self.ts_ns,
+            self.packet_no,
+            self.first_packet_no,
+            self.offset,
             frame.end - frame.start,
         )
         name = name_frame010(frame, buf)
@@ -58,8 +62,13 @@ class Decoder010(StreamDecoder):
             columns["body_bytes"] = frame.end - frame.payload_start
         if not name:
             conn.problem(
-                "method09.unknown", "a control or command that is not in 0-10", side, self.ts_ns,
-                self.packet_no, self.offset, frame.end - frame.start,
+                "method09.unknown",
+                "a control or command that is not in 0-10",
+                side,
+                self.ts_ns,
+                self.packet_no,
+                self.offset,
+                frame.end - frame.start,
             )
         for column, value in columns.items():
             rows.put(base, rows.positions[column], value)

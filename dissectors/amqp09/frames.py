@@ -111,8 +111,15 @@ def cut_frame(buffer: Buffer, start: int, end: int, framing: Framing = FRAMING_7
     if payload_end + FRAME_END_SIZE > end:
         return None
     return Frame(
-        type_, cycle, channel, size, start, payload_start, payload_end,
-        payload_end + FRAME_END_SIZE, buffer[payload_end],
+        type_,
+        cycle,
+        channel,
+        size,
+        start,
+        payload_start,
+        payload_end,
+        payload_end + FRAME_END_SIZE,
+        buffer[payload_end],
     )
 
 

@@ -67,9 +67,7 @@ def decode_header(
     defined = dialect.properties.get(class_id, ())
     present, bits, has_unknown = _present(defined, flags)
     properties = decode_fields(present, raw, offset, systems)
-    return ContentHeader(
-        class_id, weight, body_size, flags, properties, bits, raw, has_unknown
-    )
+    return ContentHeader(class_id, weight, body_size, flags, properties, bits, raw, has_unknown)
 
 
 def encode_header(
@@ -128,8 +126,10 @@ def _present(
 def _flags_of(defined: tuple[Argument, ...], properties: Mapping[str, Any]) -> list[int]:
     words = [0] * max(1, -(-len(defined) // FLAGS_PER_WORD))
     for index, argument in enumerate(defined):
-        is_set = properties.get(argument.name, False) if argument.type == "bit" else (
-            argument.name in properties
+        is_set = (
+            properties.get(argument.name, False)
+            if argument.type == "bit"
+            else (argument.name in properties)
         )
         if is_set:
             word, place = divmod(index, FLAGS_PER_WORD)

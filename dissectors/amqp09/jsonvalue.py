@@ -58,9 +58,11 @@ def _text(value: str) -> Any:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        return {"$hex": value.encode("utf-8", "surrogatepass").hex()} if _is_wide(value) else {
-            "$hex": value.encode("utf-8", "surrogateescape").hex()
-        }
+        return (
+            {"$hex": value.encode("utf-8", "surrogatepass").hex()}
+            if _is_wide(value)
+            else {"$hex": value.encode("utf-8", "surrogateescape").hex()}
+        )
     return value
 
 

@@ -96,7 +96,12 @@ class LinkState:
         )
 
     def get_ok(
-        self, channel: Channel, side: int, tag: int, is_redelivered: bool, exchange: str,
+        self,
+        channel: Channel,
+        side: int,
+        tag: int,
+        is_redelivered: bool,
+        exchange: str,
         routing_key: str,
     ) -> Transfer:
         """basic.get-ok answers the oldest basic.get."""
@@ -120,7 +125,10 @@ class LinkState:
         link = channel.getters.get((queue, is_no_ack))
         if link is None:
             row = {
-                "queue": queue, "address": queue, "is_no_ack": is_no_ack, "role": "receiver",
+                "queue": queue,
+                "address": queue,
+                "is_no_ack": is_no_ack,
+                "role": "receiver",
                 "is_inferred": queue is None,
             }
             link = channel.getters[queue, is_no_ack] = self.new_link(channel, "getter", row)
@@ -153,8 +161,14 @@ class LinkState:
 
     # -- credit ---------------------------------------------------------------------------
 
-    def credit(self, event: str, side: int, channel: Channel | None = None,
-               link: Link | None = None, **columns: Any) -> None:
+    def credit(
+        self,
+        event: str,
+        side: int,
+        channel: Channel | None = None,
+        link: Link | None = None,
+        **columns: Any,
+    ) -> None:
         """One row in credits. The frame's own row is written after it."""
         dec = self.dec
         self.conn.sink.credits.append(
@@ -176,8 +190,14 @@ class LinkState:
     ) -> None:
         """A consumer, a channel or the connection has all the unacknowledged messages it may."""
         self.credit(
-            "credit-exhausted", 1 - self.client_side, channel, link, prefetch_count=limit,
-            sender_credit=0, receiver_credit=0, unsettled_count=unsettled,
+            "credit-exhausted",
+            1 - self.client_side,
+            channel,
+            link,
+            prefetch_count=limit,
+            sender_credit=0,
+            receiver_credit=0,
+            unsettled_count=unsettled,
         )
 
     def check_global_limit(self, dec: Decoder09) -> None:
@@ -204,7 +224,12 @@ class LinkState:
             channel.shared_prefetch = count
         channel.prefetch_size = size
         self.credit(
-            "qos", side, channel, prefetch_count=count, prefetch_size=size, is_global=is_global,
+            "qos",
+            side,
+            channel,
+            prefetch_count=count,
+            prefetch_size=size,
+            is_global=is_global,
             unsettled_count=channel.consumer_unsettled,
         )
 

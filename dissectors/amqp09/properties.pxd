@@ -1,3 +1,5 @@
+from dissectors.amqp09.wire cimport be16, be32, be64
+
 cdef class Properties:
     cdef public list text_columns
     cdef public bytes message_id
@@ -10,11 +12,18 @@ cdef class Properties:
     cdef public str json
     cdef public object error
     cdef public bint has_unknown
+    cdef public str table_error
     cdef public Py_ssize_t octets
     cdef public str systems
 
 cdef class PropertyMemory:
     cdef public dict known
+    cdef public dict texts
+    cdef public dict tables
 
     cpdef object find(
         self, bytes buf, Py_ssize_t start, Py_ssize_t end, object dialect, object systems)
+    cpdef Properties _read_basic(
+        self, bytes buf, Py_ssize_t start, Py_ssize_t end, object systems)
+    cpdef tuple _table(self, bytes raw, object systems)
+    cpdef int forget(self) except -1

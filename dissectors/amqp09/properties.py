@@ -9,8 +9,10 @@ from json.encoder import encode_basestring
 
 import cython
 
+from dissectors.amqp09.field_tables import FieldTable, decode_table
 from dissectors.amqp09.headers import ContentHeader, decode_header
 from dissectors.amqp09.jsonvalue import to_json
+from dissectors.amqp09.wire import be16, be32, be64
 
 # Property lists remembered per connection.
 MAX_REMEMBERED = 4096
@@ -45,6 +47,7 @@ class Properties:
         self.json = None
         self.error = None
         self.has_unknown = False
+        self.table_error = None
         self.octets = 0
         self.systems = ""
 
@@ -87,8 +90,10 @@ def sort_properties(items: list) -> Properties:
                 rest.append((name, as_json))
         else:
             rest.append((name, as_json))
-        if hasattr(value, "system") and value.error is None and value.entries:
-            result.systems = value.system
+        if isinstance(value, FieldTable):
+            result.table_error = value.error
+            if value.error is None and value.entries:
+                result.systems = value.system
     result.json = _object(shown)
     result.rest_json = _object(rest)
     return result
@@ -115,23 +120,183 @@ def _member(name: str, value: object) -> str:
     return f'"{name}":' + dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+# The basic class's properties by their flag, from the high bit on: the same in all dialects.
+BASIC = (
+    "content-type",
+    "content-encoding",
+    "headers",
+    "delivery-mode",
+    "priority",
+    "correlation-id",
+    "reply-to",
+    "expiration",
+    "message-id",
+    "timestamp",
+    "type",
+    "user-id",
+    "app-id",
+    "cluster-id",
+)
+I_HEADERS = cython.declare(cython.int, BASIC.index("headers"))
+I_DELIVERY_MODE = cython.declare(cython.int, BASIC.index("delivery-mode"))
+I_PRIORITY = cython.declare(cython.int, BASIC.index("priority"))
+I_CORRELATION_ID = cython.declare(cython.int, BASIC.index("correlation-id"))
+I_EXPIRATION = cython.declare(cython.int, BASIC.index("expiration"))
+I_MESSAGE_ID = cython.declare(cython.int, BASIC.index("message-id"))
+I_TIMESTAMP = cython.declare(cython.int, BASIC.index("timestamp"))
+I_CLUSTER_ID = cython.declare(cython.int, BASIC.index("cluster-id"))
+BASIC_COUNT = cython.declare(cython.int, len(BASIC))
+BASIC_CLASS = cython.declare(cython.int, 60)
+# Flags that no basic property has, and the one that announces more flags.
+OTHER_FLAGS = cython.declare(cython.int, 0x0003)
+# Class, weight, body size and one word of flags.
+FIXED_SIZE = cython.declare(cython.int, 14)
+MAX_TIMESTAMP = cython.declare(cython.ulonglong, 1 << 53)
+
+
 class PropertyMemory:
-    """Decoded property lists by class and octets."""
+    """Decoded property lists by class and octets.
+
+    Where only an identifier is new, the list is read by `_read_basic`, which remembers the parts
+    that repeat; anything odd is left to the tables, which give the same result.
+    """
 
     def __init__(self) -> None:
         self.known: dict = {}
+        # (property, octets) → (text, JSON member)
+        self.texts: dict = {}
+        # octets of a field table → (JSON member, type system, error)
+        self.tables: dict = {}
+
+    def forget(self) -> cython.int:
+        """What was remembered may be read otherwise from here on."""
+        self.known.clear()
+        self.texts.clear()
+        self.tables.clear()
+        return 0
 
     def find(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, dialect, systems):
         """Properties of the header payload at [start, end); an error if it has no fixed part."""
         key = buf[start : start + 2] + buf[start + 12 : end]
         found = self.known.get(key)
         if found is None:
-            header = decode_header(buf[start:end], dialect, systems)
-            if not isinstance(header, ContentHeader):
-                return header
-            found = make_properties(header)
+            found = self._read_basic(buf, start, end, systems)
+            if found is None:
+                header = decode_header(buf[start:end], dialect, systems)
+                if not isinstance(header, ContentHeader):
+                    return header
+                found = make_properties(header)
             found.octets = end - start - 12
             if len(self.known) >= MAX_REMEMBERED:
                 self.known.clear()
             self.known[key] = found
         return found
+
+    def _read_basic(
+        self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, systems
+    ) -> Properties | None:
+        """A list of the basic class in which nothing is odd; None leaves it to the tables."""
+        p: Properties
+        flags: cython.int
+        index: cython.int
+        size: cython.Py_ssize_t
+        number: cython.ulonglong
+        at: cython.Py_ssize_t = start + FIXED_SIZE
+        if at > end or be16(buf, start) != BASIC_CLASS:
+            return None
+        flags = be16(buf, at - 2)
+        if flags & OTHER_FLAGS:
+            return None
+        p = Properties()
+        shown: list = []
+        rest: list = []
+        for index in range(BASIC_COUNT):
+            if not flags & (0x8000 >> index):
+                continue
+            if index == I_HEADERS:
+                if at + 4 > end:
+                    return None
+                size = be32(buf, at)
+                at += 4 + size
+                if at > end:
+                    return None
+                member, p.systems, p.table_error = self._table(buf[at - size : at], systems)
+                rest.append(member)
+            elif index == I_DELIVERY_MODE or index == I_PRIORITY:  # noqa: SIM109
+                if at >= end:
+                    return None
+                number = buf[at]
+                at += 1
+                if index == I_PRIORITY:
+                    p.priority = number
+                    member = f'"priority":{number}'
+                else:
+                    p.durable = 1 if number == PERSISTENT else 0
+                    member = f'"delivery-mode":{number}'
+            elif index == I_TIMESTAMP:
+                if at + 8 > end:
+                    return None
+                number = be64(buf, at)
+                at += 8
+                member = f'"timestamp":{number}'
+                if number < MAX_TIMESTAMP:
+                    p.created_ms = number * 1000
+                else:
+                    rest.append(member)
+            else:
+                if at >= end:
+                    return None
+                size = buf[at]
+                at += 1 + size
+                if at > end:
+                    return None
+                raw = buf[at - size : at]
+                try:
+                    member = self._text(p, index, raw, rest)
+                except UnicodeDecodeError:
+                    return None
+            shown.append(member)
+        if at != end:
+            return None
+        if shown:
+            p.json = "{" + ",".join(shown) + "}"
+        if rest:
+            p.rest_json = "{" + ",".join(rest) + "}"
+        return p
+
+    def _text(self, p: Properties, index: cython.int, raw: bytes, rest: list):
+        """A short string's place; its JSON member."""
+        if index == I_MESSAGE_ID:
+            p.message_id = raw
+            return '"message-id":' + encode_basestring(raw.decode("utf-8"))
+        if index == I_CORRELATION_ID:
+            p.correlation_id = raw
+            return '"correlation-id":' + encode_basestring(raw.decode("utf-8"))
+        known = self.texts.get((index, raw))
+        if known is None:
+            text = raw.decode("utf-8")
+            name = BASIC[index]
+            known = (text, f'"{name}":' + encode_basestring(text), COLUMNS.get(name))
+            if len(self.texts) >= MAX_REMEMBERED:
+                self.texts.clear()
+            self.texts[index, raw] = known
+        text, member, column = known
+        if column is not None:
+            p.text_columns.append((column, text))
+        elif index == I_EXPIRATION and text.isascii() and text.isdigit() and len(text) < 18:
+            p.ttl_ms = int(text)
+        else:
+            rest.append(member)
+        return member
+
+    def _table(self, raw: bytes, systems) -> tuple:
+        known = self.tables.get(raw)
+        if known is None:
+            table = decode_table(raw, systems)
+            is_read = table.error is None and len(table.entries) > 0
+            system = table.system if is_read else ""
+            known = (_member("headers", to_json(table)), system, table.error)
+            if len(self.tables) >= MAX_REMEMBERED:
+                self.tables.clear()
+            self.tables[raw] = known
+        return known

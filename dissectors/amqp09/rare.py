@@ -73,7 +73,9 @@ class RareFrames(ConnectionState):
         assert frame is not None
         if frame.end_octet != FRAME_END:
             self.problem(
-                "frame09.bad_end_octet", f"frame-end is 0x{frame.end_octet:02x}, not 0xce", side,
+                "frame09.bad_end_octet",
+                f"frame-end is 0x{frame.end_octet:02x}, not 0xce",
+                side,
                 size,
             )
             self._unapplied(side, frame, buf)
@@ -84,8 +86,16 @@ class RareFrames(ConnectionState):
             )
         self.readers[frame.type](side, frame, buf)
 
-    def row(self, side: int, frame: Frame, name: str, status: str = OK, fields: str | None = None,
-            effect: Effect | None = None, **columns: Any) -> None:
+    def row(
+        self,
+        side: int,
+        frame: Frame,
+        name: str,
+        status: str = OK,
+        fields: str | None = None,
+        effect: Effect | None = None,
+        **columns: Any,
+    ) -> None:
         """The frame's row; `effect` says what it did."""
         rows = self.dec.frames
         base = self.dec.row(
@@ -121,14 +131,19 @@ class RareFrames(ConnectionState):
 
     def _protocol_header(self, side: int, octets: bytes) -> None:
         base = self.conn.frame_row(
-            side, self.dec.ts_ns, self.dec.packet_no, self.dec.first_packet_no, self.dec.offset,
+            side,
+            self.dec.ts_ns,
+            self.dec.packet_no,
+            self.dec.first_packet_no,
+            self.dec.offset,
             len(octets),
         )
         version = list(octets[4:])
         dialect = PROTOCOL_HEADERS.get(octets[4:])
         rows = self.dec.frames
         values = {
-            "frame_type": "protocol-header", "name": "protocol-header",
+            "frame_type": "protocol-header",
+            "name": "protocol-header",
             "status": OK if dialect else UNKNOWN,
             "fields": dumps([("dialect", dialect), ("version", bytes(version).hex())]),
         }
@@ -185,9 +200,16 @@ class RareFrames(ConnectionState):
         )
         tag = decoded.get("delivery-tag")
         self.row(
-            side, frame, name, status, fields, effect,
-            delivery_id=tag, delivery_tag=None if tag is None else str(tag),
-            is_multiple=decoded.get("multiple"), is_redelivered=decoded.get("redelivered"),
+            side,
+            frame,
+            name,
+            status,
+            fields,
+            effect,
+            delivery_id=tag,
+            delivery_tag=None if tag is None else str(tag),
+            is_multiple=decoded.get("multiple"),
+            is_redelivered=decoded.get("redelivered"),
             reply_code=decoded.get("reply-code"),
         )
 
@@ -199,8 +221,10 @@ class RareFrames(ConnectionState):
         class_id = int.from_bytes(payload[:2], "big")
         method_id = int.from_bytes(payload[2:IDS_SIZE], "big")
         self.problem(
-            "method09.unknown", f"class {class_id}, method {method_id} is not in "
-            f"{self.dialect_name}", side, len(payload),
+            "method09.unknown",
+            f"class {class_id}, method {method_id} is not in {self.dialect_name}",
+            side,
+            len(payload),
         )
         ids = (("class-id", class_id), ("method-id", method_id))
         self.row(side, frame, UNKNOWN_METHOD, UNKNOWN, dumps([*head, *ids]))
@@ -217,8 +241,11 @@ class RareFrames(ConnectionState):
             return MALFORMED
         if decoded.trailing:
             self.problem(
-                "method09.long", f"{name}: {len(decoded.trailing)} octets after its arguments",
-                side, len(decoded.trailing), decoded.trailing if shown else b"",
+                "method09.long",
+                f"{name}: {len(decoded.trailing)} octets after its arguments",
+                side,
+                len(decoded.trailing),
+                decoded.trailing if shown else b"",
             )
             return MALFORMED
         for argument, value in decoded.fields.as_dict().items():
@@ -302,10 +329,15 @@ class RareFrames(ConnectionState):
                 "content09.bad_properties", found.error.detail, side, len(payload), payload
             )
             return MALFORMED
+        if found.table_error is not None:
+            self.problem("type09.field_table", f"headers: {found.table_error}", side, len(payload))
         if found.has_unknown:
             self.problem(
-                "content09.unknown_properties", "flags or octets of no known property", side,
-                len(payload), payload,
+                "content09.unknown_properties",
+                "flags or octets of no known property",
+                side,
+                len(payload),
+                payload,
             )
         return OK
 
@@ -315,7 +347,8 @@ class RareFrames(ConnectionState):
         if current is not None and not current.has_header and current.class_id != class_id:
             self.problem(
                 "content09.wrong_class",
-                f"header of class {class_id} after a method of {current.class_id}", side,
+                f"header of class {class_id} after a method of {current.class_id}",
+                side,
             )
 
     def _body(self, side: int, frame: Frame, buf: bytes) -> None:
@@ -326,7 +359,12 @@ class RareFrames(ConnectionState):
         channel = self.dec.channel(frame.channel, side)
         transfer = channel.body(side, buf, frame.payload_start, frame.payload_end, self.dec)
         self.row(
-            side, frame, "body", OK, None, Effect(transfer=transfer),
+            side,
+            frame,
+            "body",
+            OK,
+            None,
+            Effect(transfer=transfer),
             body_bytes=frame.payload_end - frame.payload_start,
         )
 
@@ -377,7 +415,8 @@ class RareFrames(ConnectionState):
             status = MALFORMED
             self.problem(
                 "frame09.bad_heartbeat",
-                f"a heartbeat on channel {frame.channel} with {frame.size} octets", side,
+                f"a heartbeat on channel {frame.channel} with {frame.size} octets",
+                side,
             )
         self.row(side, frame, "heartbeat", status)
 
@@ -406,7 +445,8 @@ class RareFrames(ConnectionState):
             self.row(side, frame, "request", MALFORMED)
             return
         head = (
-            ("request-id", request.request_id), ("response-mark", request.response_mark),
+            ("request-id", request.request_id),
+            ("response-mark", request.response_mark),
             ("inferred-frame-type", frame.type),
         )
         self.take_method(side, frame, payload[frames.ENVELOPE_SIZE :], head)
@@ -419,7 +459,9 @@ class RareFrames(ConnectionState):
             self.row(side, frame, "response", MALFORMED)
             return
         head = (
-            ("response-id", response.response_id), ("request-id", response.request_id),
-            ("batch-offset", response.batch_offset), ("inferred-frame-type", frame.type),
+            ("response-id", response.response_id),
+            ("request-id", response.request_id),
+            ("batch-offset", response.batch_offset),
+            ("inferred-frame-type", frame.type),
         )
         self.take_method(side, frame, payload[frames.ENVELOPE_SIZE :], head)

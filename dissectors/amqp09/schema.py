@@ -175,8 +175,14 @@ class _Builder:
 
     def _add_method(self, spec: ClassSpec, method: MethodSpec) -> None:
         new = Method(
-            spec.class_id, method.method_id, spec.name, method.name, method.to,
-            parse_arguments(method.arguments), tuple(method.responses.split()), method.content,
+            spec.class_id,
+            method.method_id,
+            spec.name,
+            method.name,
+            method.to,
+            parse_arguments(method.arguments),
+            tuple(method.responses.split()),
+            method.content,
         )
         old = self.methods.get(new.key)
         if old is None and new.full_name not in self.by_name:
@@ -202,6 +208,12 @@ class _Builder:
     def finish(self, name: str, overlays: tuple[str, ...]) -> Dialect:
         class_ids = {class_name: number for number, class_name in self.class_names.items()}
         return Dialect(
-            name, overlays, self.methods, self.by_name, self.class_names, class_ids,
-            self.properties, self.reply_codes,
+            name,
+            overlays,
+            self.methods,
+            self.by_name,
+            self.class_names,
+            class_ids,
+            self.properties,
+            self.reply_codes,
         )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dissectors.amqp09.decoder import Decoder09
 
 
-
 class ConnectionState(LinkState, TransactionState):
     """The rare half of a connection's state."""
 
@@ -55,10 +54,11 @@ class ConnectionState(LinkState, TransactionState):
         self.vendor = vendor_of(product)
         self.dialect = load_dialect(self.dialect_name, self.vendor)
         self.systems = preferred_systems(self.dialect_name, self.vendor)
-        self.dec.memory.known.clear()
+        self.dec.memory.forget()
 
-    def problem(self, code: str, detail: str, side: int, size: int | None = None,
-                first_bytes: bytes = b"") -> None:
+    def problem(
+        self, code: str, detail: str, side: int, size: int | None = None, first_bytes: bytes = b""
+    ) -> None:
         """A problem at the frame in hand."""
         dec = self.dec
         self.conn.problem(
@@ -71,9 +71,7 @@ class ConnectionState(LinkState, TransactionState):
         """channel.open: a new session, even if the number was used before."""
         old = self.dec.channels.get(number)
         if old is not None:
-            self.problem(
-                "state09.channel_reopened", f"channel {number} is opened again", side
-            )
+            self.problem("state09.channel_reopened", f"channel {number} is opened again", side)
             self.end_channel(old, {"end_reason": "opened again"})
         channel = self.new_channel(number)
         channel.row = {
@@ -99,9 +97,7 @@ class ConnectionState(LinkState, TransactionState):
             # Whether this channel is in confirm mode, and how far, shows only in confirms.
             channel.unplaced = UnplacedConfirms()
         else:
-            self.problem(
-                "state09.channel_not_open", f"channel {number} was not seen to open", side
-            )
+            self.problem("state09.channel_not_open", f"channel {number} was not seen to open", side)
         return channel
 
     def end_channel(self, channel: Channel, how: dict[str, Any]) -> None:
@@ -152,9 +148,7 @@ class ConnectionState(LinkState, TransactionState):
         """All channels end with their connection."""
         for channel in list(self.dec.channels.values()):
             for link in channel.links:
-                link.row.setdefault(
-                    "end_kind", None if end_ts_ns is None else "connection-end"
-                )
+                link.row.setdefault("end_kind", None if end_ts_ns is None else "connection-end")
             self.end_channel(channel, {"end_reason": reason, "end_ts_ns": end_ts_ns})
 
     def use_system(self, system: str) -> None:

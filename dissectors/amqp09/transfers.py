@@ -94,7 +94,9 @@ class Link:
 class Transfer:
     """One message, from its first frame to its settlement."""
 
-    def __init__(self, transfer_id: cython.longlong, kind: cython.longlong, side: cython.int) -> None:
+    def __init__(
+        self, transfer_id: cython.longlong, kind: cython.longlong, side: cython.int
+    ) -> None:
         self.transfer_id = transfer_id
         self.kind = kind
         self.side = side
@@ -138,24 +140,60 @@ if not cython.compiled:
     # What C gives for free: absent values without a store per transfer.
     _ABSENT = dict.fromkeys(
         (
-            "session_id", "first_ts", "last_ts", "first_packet", "last_packet", "frame_count",
-            "body_bytes", "body_size", "missing_bytes", "tag", "outcome_ts", "settled_ts", "settled_packet",
-            "reply_code", "transaction_outcome", "related_id", "relation", "children_left",
+            "session_id",
+            "first_ts",
+            "last_ts",
+            "first_packet",
+            "last_packet",
+            "frame_count",
+            "body_bytes",
+            "body_size",
+            "missing_bytes",
+            "tag",
+            "outcome_ts",
+            "settled_ts",
+            "settled_packet",
+            "reply_code",
+            "transaction_outcome",
+            "related_id",
+            "relation",
+            "children_left",
         ),
         0,
     )
     _ABSENT |= dict.fromkeys(
         (
-            "has_tag", "is_presettled", "is_redelivered", "has_redelivered", "has_header",
-            "is_complete", "is_assembled", "is_gapped", "is_settled", "is_emitted", "is_held",
-            "has_reply_code", "is_mandatory", "is_pending",
+            "has_tag",
+            "is_presettled",
+            "is_redelivered",
+            "has_redelivered",
+            "has_header",
+            "is_complete",
+            "is_assembled",
+            "is_gapped",
+            "is_settled",
+            "is_emitted",
+            "is_held",
+            "has_reply_code",
+            "is_mandatory",
+            "is_pending",
         ),
         False,
     )
     _ABSENT |= dict.fromkeys(
         (
-            "link", "exchange", "routing_key", "queue", "capture", "condition", "transaction_id",
-            "hasher", "digest", "payload", "properties", "parent",
+            "link",
+            "exchange",
+            "routing_key",
+            "queue",
+            "capture",
+            "condition",
+            "transaction_id",
+            "hasher",
+            "digest",
+            "payload",
+            "properties",
+            "parent",
         )
     )
     for _name, _value in _ABSENT.items():

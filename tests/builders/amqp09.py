@@ -128,7 +128,8 @@ class Wire09:
         return self.say(CLIENT, method, self.make.content(channel, octets, cut=cut, **properties))
 
     def deliver(self, channel: int, tag: int, octets: bytes, consumer_tag: str = "c",
-                redelivered: bool = False, key: str = "q", **properties: Any) -> Wire09:  # fmt: skip
+                redelivered: bool = False, key: str = "q",
+                **properties: Any) -> Wire09:  # fmt: skip
         method = self.make.method(
             channel, "basic.deliver", consumer_tag=consumer_tag, delivery_tag=tag,
             redelivered=redelivered, routing_key=key,

@@ -8,28 +8,36 @@ OVERLAY = Overlay(
     "dtx-preview",
     classes=(
         ClassSpec(
-            40, "exchange",
+            40,
+            "exchange",
             methods=(
                 MethodSpec(30, "query", SERVER, "ticket:short name:shortstr", responses="query-ok"),
                 MethodSpec(
-                    31, "query-ok", CLIENT,
+                    31,
+                    "query-ok",
+                    CLIENT,
                     "type:shortstr durable:bit not-found:bit arguments:table",
                 ),
             ),
         ),
         ClassSpec(
-            101, "dtx-demarcation",
+            101,
+            "dtx-demarcation",
             methods=(
                 MethodSpec(10, "select", SERVER, responses="select-ok"),
                 MethodSpec(11, "select-ok", CLIENT),
                 MethodSpec(
-                    20, "start", SERVER,
+                    20,
+                    "start",
+                    SERVER,
                     "ticket:short xid:longstr join:bit resume:bit",
                     responses="start-ok",
                 ),
                 MethodSpec(21, "start-ok", CLIENT, "flags:short"),
                 MethodSpec(
-                    30, "end", SERVER,
+                    30,
+                    "end",
+                    SERVER,
                     "ticket:short xid:longstr fail:bit suspend:bit",
                     responses="end-ok",
                 ),
@@ -37,10 +45,13 @@ OVERLAY = Overlay(
             ),
         ),
         ClassSpec(
-            105, "dtx-coordination",
+            105,
+            "dtx-coordination",
             methods=(
                 MethodSpec(
-                    10, "commit", SERVER,
+                    10,
+                    "commit",
+                    SERVER,
                     "ticket:short xid:longstr one-phase:bit",
                     responses="commit-ok",
                 ),
@@ -54,7 +65,9 @@ OVERLAY = Overlay(
                 ),
                 MethodSpec(41, "prepare-ok", CLIENT, "flags:short"),
                 MethodSpec(
-                    50, "recover", SERVER,
+                    50,
+                    "recover",
+                    SERVER,
                     "ticket:short startscan:bit endscan:long",
                     responses="recover-ok",
                 ),
@@ -64,7 +77,9 @@ OVERLAY = Overlay(
                 ),
                 MethodSpec(61, "rollback-ok", CLIENT, "flags:short"),
                 MethodSpec(
-                    70, "set-timeout", SERVER,
+                    70,
+                    "set-timeout",
+                    SERVER,
                     "ticket:short xid:longstr timeout:long",
                     responses="set-timeout-ok",
                 ),
@@ -72,23 +87,29 @@ OVERLAY = Overlay(
             ),
         ),
         ClassSpec(
-            130, "binding",
+            130,
+            "binding",
             methods=(
                 MethodSpec(
-                    10, "query", SERVER,
+                    10,
+                    "query",
+                    SERVER,
                     "ticket:short exchange:shortstr queue:shortstr routing-key:shortstr"
                     " arguments:table",
                     responses="query-ok",
                 ),
                 MethodSpec(
-                    11, "query-ok", CLIENT,
+                    11,
+                    "query-ok",
+                    CLIENT,
                     "exchange-not-found:bit queue-not-found:bit queue-not-matched:bit"
                     " key-not-matched:bit args-not-matched:bit",
                 ),
             ),
         ),
         ClassSpec(
-            140, "execution",
+            140,
+            "execution",
             methods=(
                 MethodSpec(10, "flush", BOTH),
                 MethodSpec(20, "complete", BOTH, "cumulative-execution-mark:long"),

@@ -5,10 +5,13 @@ argument of 0-8's basic.consume, and the 0-9 errata's `mandatory` bit of message
 from ..schema import CLIENT, SERVER, ClassSpec, MethodSpec, Overlay
 
 _EXCHANGE_BOUND = ClassSpec(
-    40, "exchange",
+    40,
+    "exchange",
     methods=(
         MethodSpec(
-            22, "bound", SERVER,
+            22,
+            "bound",
+            SERVER,
             "exchange:shortstr routing-key:shortstr queue:shortstr",
             responses="bound-ok",
         ),
@@ -25,11 +28,10 @@ V0_9 = Overlay(
     classes=(
         _EXCHANGE_BOUND,
         ClassSpec(
-            60, "basic",
+            60,
+            "basic",
             methods=(
-                MethodSpec(
-                    102, "recover-sync", SERVER, "requeue:bit", responses="recover-sync-ok"
-                ),
+                MethodSpec(102, "recover-sync", SERVER, "requeue:bit", responses="recover-sync-ok"),
                 MethodSpec(101, "recover-sync-ok", CLIENT),
             ),
         ),

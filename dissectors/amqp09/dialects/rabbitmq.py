@@ -13,12 +13,15 @@ V0_9_1 = Overlay(
     "rabbitmq",
     classes=(
         ClassSpec(
-            10, "connection",
+            10,
+            "connection",
             methods=(
                 MethodSpec(60, "blocked", CLIENT, "reason:shortstr"),
                 MethodSpec(61, "unblocked", CLIENT),
                 MethodSpec(
-                    70, "update-secret", SERVER,
+                    70,
+                    "update-secret",
+                    SERVER,
                     "new-secret:longstr reason:shortstr",
                     responses="update-secret-ok",
                 ),
@@ -26,10 +29,13 @@ V0_9_1 = Overlay(
             ),
         ),
         ClassSpec(
-            30, "access",
+            30,
+            "access",
             methods=(
                 MethodSpec(
-                    10, "request", SERVER,
+                    10,
+                    "request",
+                    SERVER,
                     "realm:shortstr exclusive:bit passive:bit active:bit write:bit read:bit",
                     responses="request-ok",
                 ),
@@ -37,7 +43,8 @@ V0_9_1 = Overlay(
             ),
         ),
         ClassSpec(
-            40, "exchange",
+            40,
+            "exchange",
             methods=(
                 MethodSpec(30, "bind", SERVER, _EXCHANGE_BINDING, responses="bind-ok"),
                 MethodSpec(31, "bind-ok", CLIENT),
@@ -47,7 +54,8 @@ V0_9_1 = Overlay(
             ),
         ),
         ClassSpec(
-            60, "basic",
+            60,
+            "basic",
             methods=(
                 # Publisher confirms: the broker acks and nacks, too.
                 MethodSpec(80, "ack", CLIENT, "delivery-tag:longlong multiple:bit"),
@@ -59,7 +67,9 @@ V0_9_1 = Overlay(
                 MethodSpec(31, "cancel-ok", SERVER, "consumer-tag:shortstr"),
                 # The credit extension is spoken between the broker and its own plugins.
                 MethodSpec(
-                    200, "credit", SERVER,
+                    200,
+                    "credit",
+                    SERVER,
                     "consumer-tag:shortstr credit:long drain:bit",
                     responses="credit-ok",
                 ),
@@ -70,7 +80,8 @@ V0_9_1 = Overlay(
             ),
         ),
         ClassSpec(
-            85, "confirm",
+            85,
+            "confirm",
             methods=(
                 MethodSpec(10, "select", SERVER, "nowait:bit", responses="select-ok"),
                 MethodSpec(11, "select-ok", CLIENT),
@@ -85,10 +96,13 @@ V0_8 = Overlay(
     renames={"basic.recover": "recover-async"},
     classes=(
         ClassSpec(
-            50, "queue",
+            50,
+            "queue",
             methods=(
                 MethodSpec(
-                    50, "unbind", SERVER,
+                    50,
+                    "unbind",
+                    SERVER,
                     "ticket:short queue:shortstr exchange:shortstr routing-key:shortstr"
                     " arguments:table",
                     responses="unbind-ok",
@@ -97,7 +111,8 @@ V0_8 = Overlay(
             ),
         ),
         ClassSpec(
-            60, "basic",
+            60,
+            "basic",
             methods=(
                 MethodSpec(110, "recover", SERVER, "requeue:bit", responses="recover-ok"),
                 MethodSpec(111, "recover-ok", CLIENT),

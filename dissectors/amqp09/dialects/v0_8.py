@@ -8,35 +8,46 @@ from ..schema import BOTH, CLIENT, HARD, SERVER, SOFT, SUCCESS, ClassSpec, Metho
 
 CLASSES = (
     ClassSpec(
-        10, "connection",
+        10,
+        "connection",
         methods=(
             MethodSpec(
-                10, "start", CLIENT,
+                10,
+                "start",
+                CLIENT,
                 "version-major:octet version-minor:octet server-properties:table"
                 " mechanisms:longstr locales:longstr",
                 responses="start-ok",
             ),
             MethodSpec(
-                11, "start-ok", SERVER,
+                11,
+                "start-ok",
+                SERVER,
                 "client-properties:table mechanism:shortstr response:longstr locale:shortstr",
             ),
             MethodSpec(20, "secure", CLIENT, "challenge:longstr", responses="secure-ok"),
             MethodSpec(21, "secure-ok", SERVER, "response:longstr"),
             MethodSpec(
-                30, "tune", CLIENT,
+                30,
+                "tune",
+                CLIENT,
                 "channel-max:short frame-max:long heartbeat:short",
                 responses="tune-ok",
             ),
             MethodSpec(31, "tune-ok", SERVER, "channel-max:short frame-max:long heartbeat:short"),
             MethodSpec(
-                40, "open", SERVER,
+                40,
+                "open",
+                SERVER,
                 "virtual-host:shortstr capabilities:shortstr insist:bit",
                 responses="open-ok redirect",
             ),
             MethodSpec(41, "open-ok", CLIENT, "known-hosts:shortstr"),
             MethodSpec(50, "redirect", CLIENT, "host:shortstr known-hosts:shortstr"),
             MethodSpec(
-                60, "close", BOTH,
+                60,
+                "close",
+                BOTH,
                 "reply-code:short reply-text:shortstr class-id:short method-id:short",
                 responses="close-ok",
             ),
@@ -44,7 +55,8 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        20, "channel",
+        20,
+        "channel",
         methods=(
             MethodSpec(10, "open", SERVER, "out-of-band:shortstr", responses="open-ok"),
             MethodSpec(11, "open-ok", CLIENT),
@@ -52,7 +64,9 @@ CLASSES = (
             MethodSpec(21, "flow-ok", BOTH, "active:bit"),
             MethodSpec(30, "alert", CLIENT, "reply-code:short reply-text:shortstr details:table"),
             MethodSpec(
-                40, "close", BOTH,
+                40,
+                "close",
+                BOTH,
                 "reply-code:short reply-text:shortstr class-id:short method-id:short",
                 responses="close-ok",
             ),
@@ -60,10 +74,13 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        30, "access",
+        30,
+        "access",
         methods=(
             MethodSpec(
-                10, "request", SERVER,
+                10,
+                "request",
+                SERVER,
                 "realm:shortstr exclusive:bit passive:bit active:bit write:bit read:bit",
                 responses="request-ok",
             ),
@@ -71,17 +88,22 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        40, "exchange",
+        40,
+        "exchange",
         methods=(
             MethodSpec(
-                10, "declare", SERVER,
+                10,
+                "declare",
+                SERVER,
                 "ticket:short exchange:shortstr type:shortstr passive:bit durable:bit"
                 " auto-delete:bit internal:bit nowait:bit arguments:table",
                 responses="declare-ok",
             ),
             MethodSpec(11, "declare-ok", CLIENT),
             MethodSpec(
-                20, "delete", SERVER,
+                20,
+                "delete",
+                SERVER,
                 "ticket:short exchange:shortstr if-unused:bit nowait:bit",
                 responses="delete-ok",
             ),
@@ -89,33 +111,44 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        50, "queue",
+        50,
+        "queue",
         methods=(
             MethodSpec(
-                10, "declare", SERVER,
+                10,
+                "declare",
+                SERVER,
                 "ticket:short queue:shortstr passive:bit durable:bit exclusive:bit"
                 " auto-delete:bit nowait:bit arguments:table",
                 responses="declare-ok",
             ),
             MethodSpec(
-                11, "declare-ok", CLIENT,
+                11,
+                "declare-ok",
+                CLIENT,
                 "queue:shortstr message-count:long consumer-count:long",
             ),
             MethodSpec(
-                20, "bind", SERVER,
+                20,
+                "bind",
+                SERVER,
                 "ticket:short queue:shortstr exchange:shortstr routing-key:shortstr nowait:bit"
                 " arguments:table",
                 responses="bind-ok",
             ),
             MethodSpec(21, "bind-ok", CLIENT),
             MethodSpec(
-                30, "purge", SERVER,
+                30,
+                "purge",
+                SERVER,
                 "ticket:short queue:shortstr nowait:bit",
                 responses="purge-ok",
             ),
             MethodSpec(31, "purge-ok", CLIENT, "message-count:long"),
             MethodSpec(
-                40, "delete", SERVER,
+                40,
+                "delete",
+                SERVER,
                 "ticket:short queue:shortstr if-unused:bit if-empty:bit nowait:bit",
                 responses="delete-ok",
             ),
@@ -123,50 +156,67 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        60, "basic",
+        60,
+        "basic",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit no-ack:bit"
                 " exclusive:bit nowait:bit",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "publish", SERVER,
+                40,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit immediate:bit",
                 content=True,
             ),
             MethodSpec(
-                50, "return", CLIENT,
+                50,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                60, "deliver", CLIENT,
+                60,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong redelivered:bit exchange:shortstr"
                 " routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                70, "get", SERVER,
+                70,
+                "get",
+                SERVER,
                 "ticket:short queue:shortstr no-ack:bit",
                 responses="get-ok get-empty",
             ),
             MethodSpec(
-                71, "get-ok", CLIENT,
+                71,
+                "get-ok",
+                CLIENT,
                 "delivery-tag:longlong redelivered:bit exchange:shortstr routing-key:shortstr"
                 " message-count:long",
                 content=True,
@@ -185,46 +235,61 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        70, "file",
+        70,
+        "file",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit no-ack:bit"
                 " exclusive:bit nowait:bit",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "open", BOTH,
+                40,
+                "open",
+                BOTH,
                 "identifier:shortstr content-size:longlong",
                 responses="open-ok",
             ),
             MethodSpec(41, "open-ok", BOTH, "staged-size:longlong", responses="stage"),
             MethodSpec(50, "stage", BOTH, content=True),
             MethodSpec(
-                60, "publish", SERVER,
+                60,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit"
                 " immediate:bit identifier:shortstr",
             ),
             MethodSpec(
-                70, "return", CLIENT,
+                70,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                80, "deliver", CLIENT,
+                80,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong redelivered:bit exchange:shortstr"
                 " routing-key:shortstr identifier:shortstr",
             ),
@@ -238,39 +303,52 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        80, "stream",
+        80,
+        "stream",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short consume-rate:long global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit exclusive:bit"
                 " nowait:bit",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "publish", SERVER,
+                40,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit immediate:bit",
                 content=True,
             ),
             MethodSpec(
-                50, "return", CLIENT,
+                50,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                60, "deliver", CLIENT,
+                60,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong exchange:shortstr queue:shortstr",
                 content=True,
             ),
@@ -281,7 +359,8 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        90, "tx",
+        90,
+        "tx",
         methods=(
             MethodSpec(10, "select", SERVER, responses="select-ok"),
             MethodSpec(11, "select-ok", CLIENT),
@@ -292,7 +371,8 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        100, "dtx",
+        100,
+        "dtx",
         methods=(
             MethodSpec(10, "select", SERVER, responses="select-ok"),
             MethodSpec(11, "select-ok", CLIENT),
@@ -301,33 +381,37 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        110, "tunnel",
-        methods=(
-            MethodSpec(10, "request", SERVER, "meta-data:table", content=True),
-        ),
+        110,
+        "tunnel",
+        methods=(MethodSpec(10, "request", SERVER, "meta-data:table", content=True),),
         properties=(
-            "headers:table proxy-name:shortstr data-name:shortstr durable:octet"
-            " broadcast:octet"
+            "headers:table proxy-name:shortstr data-name:shortstr durable:octet broadcast:octet"
         ),
     ),
     ClassSpec(
-        120, "test",
+        120,
+        "test",
         methods=(
             MethodSpec(
-                10, "integer", BOTH,
-                "integer-1:octet integer-2:short integer-3:long integer-4:longlong"
-                " operation:octet",
+                10,
+                "integer",
+                BOTH,
+                "integer-1:octet integer-2:short integer-3:long integer-4:longlong operation:octet",
                 responses="integer-ok",
             ),
             MethodSpec(11, "integer-ok", BOTH, "result:longlong"),
             MethodSpec(
-                20, "string", BOTH,
+                20,
+                "string",
+                BOTH,
                 "string-1:shortstr string-2:longstr operation:octet",
                 responses="string-ok",
             ),
             MethodSpec(21, "string-ok", BOTH, "result:longstr"),
             MethodSpec(
-                30, "table", BOTH,
+                30,
+                "table",
+                BOTH,
                 "table:table integer-op:octet string-op:octet",
                 responses="table-ok",
             ),

@@ -6,35 +6,46 @@ from ..schema import BOTH, CLIENT, HARD, SERVER, SOFT, SUCCESS, ClassSpec, Metho
 
 CLASSES = (
     ClassSpec(
-        10, "connection",
+        10,
+        "connection",
         methods=(
             MethodSpec(
-                10, "start", CLIENT,
+                10,
+                "start",
+                CLIENT,
                 "version-major:octet version-minor:octet server-properties:table"
                 " mechanisms:longstr locales:longstr",
                 responses="start-ok",
             ),
             MethodSpec(
-                11, "start-ok", SERVER,
+                11,
+                "start-ok",
+                SERVER,
                 "client-properties:table mechanism:shortstr response:longstr locale:shortstr",
             ),
             MethodSpec(20, "secure", CLIENT, "challenge:longstr", responses="secure-ok"),
             MethodSpec(21, "secure-ok", SERVER, "response:longstr"),
             MethodSpec(
-                30, "tune", CLIENT,
+                30,
+                "tune",
+                CLIENT,
                 "channel-max:short frame-max:long heartbeat:short",
                 responses="tune-ok",
             ),
             MethodSpec(31, "tune-ok", SERVER, "channel-max:short frame-max:long heartbeat:short"),
             MethodSpec(
-                40, "open", SERVER,
+                40,
+                "open",
+                SERVER,
                 "virtual-host:shortstr capabilities:shortstr insist:bit",
                 responses="open-ok redirect",
             ),
             MethodSpec(41, "open-ok", CLIENT, "known-hosts:shortstr"),
             MethodSpec(42, "redirect", CLIENT, "host:shortstr known-hosts:shortstr"),
             MethodSpec(
-                50, "close", BOTH,
+                50,
+                "close",
+                BOTH,
                 "reply-code:short reply-text:shortstr class-id:short method-id:short",
                 responses="close-ok",
             ),
@@ -42,14 +53,17 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        20, "channel",
+        20,
+        "channel",
         methods=(
             MethodSpec(10, "open", SERVER, "out-of-band:shortstr", responses="open-ok"),
             MethodSpec(11, "open-ok", CLIENT, "channel-id:longstr"),
             MethodSpec(20, "flow", BOTH, "active:bit", responses="flow-ok"),
             MethodSpec(21, "flow-ok", BOTH, "active:bit"),
             MethodSpec(
-                40, "close", BOTH,
+                40,
+                "close",
+                BOTH,
                 "reply-code:short reply-text:shortstr class-id:short method-id:short",
                 responses="close-ok",
             ),
@@ -61,10 +75,13 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        30, "access",
+        30,
+        "access",
         methods=(
             MethodSpec(
-                10, "request", SERVER,
+                10,
+                "request",
+                SERVER,
                 "realm:shortstr exclusive:bit passive:bit active:bit write:bit read:bit",
                 responses="request-ok",
             ),
@@ -72,17 +89,22 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        40, "exchange",
+        40,
+        "exchange",
         methods=(
             MethodSpec(
-                10, "declare", SERVER,
+                10,
+                "declare",
+                SERVER,
                 "ticket:short exchange:shortstr type:shortstr passive:bit durable:bit"
                 " auto-delete:bit internal:bit nowait:bit arguments:table",
                 responses="declare-ok",
             ),
             MethodSpec(11, "declare-ok", CLIENT),
             MethodSpec(
-                20, "delete", SERVER,
+                20,
+                "delete",
+                SERVER,
                 "ticket:short exchange:shortstr if-unused:bit nowait:bit",
                 responses="delete-ok",
             ),
@@ -90,40 +112,53 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        50, "queue",
+        50,
+        "queue",
         methods=(
             MethodSpec(
-                10, "declare", SERVER,
+                10,
+                "declare",
+                SERVER,
                 "ticket:short queue:shortstr passive:bit durable:bit exclusive:bit"
                 " auto-delete:bit nowait:bit arguments:table",
                 responses="declare-ok",
             ),
             MethodSpec(
-                11, "declare-ok", CLIENT,
+                11,
+                "declare-ok",
+                CLIENT,
                 "queue:shortstr message-count:long consumer-count:long",
             ),
             MethodSpec(
-                20, "bind", SERVER,
+                20,
+                "bind",
+                SERVER,
                 "ticket:short queue:shortstr exchange:shortstr routing-key:shortstr nowait:bit"
                 " arguments:table",
                 responses="bind-ok",
             ),
             MethodSpec(21, "bind-ok", CLIENT),
             MethodSpec(
-                50, "unbind", SERVER,
+                50,
+                "unbind",
+                SERVER,
                 "ticket:short queue:shortstr exchange:shortstr routing-key:shortstr"
                 " arguments:table",
                 responses="unbind-ok",
             ),
             MethodSpec(51, "unbind-ok", CLIENT),
             MethodSpec(
-                30, "purge", SERVER,
+                30,
+                "purge",
+                SERVER,
                 "ticket:short queue:shortstr nowait:bit",
                 responses="purge-ok",
             ),
             MethodSpec(31, "purge-ok", CLIENT, "message-count:long"),
             MethodSpec(
-                40, "delete", SERVER,
+                40,
+                "delete",
+                SERVER,
                 "ticket:short queue:shortstr if-unused:bit if-empty:bit nowait:bit",
                 responses="delete-ok",
             ),
@@ -131,50 +166,67 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        60, "basic",
+        60,
+        "basic",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit no-ack:bit"
                 " exclusive:bit nowait:bit filter:table",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "publish", SERVER,
+                40,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit immediate:bit",
                 content=True,
             ),
             MethodSpec(
-                50, "return", CLIENT,
+                50,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                60, "deliver", CLIENT,
+                60,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong redelivered:bit exchange:shortstr"
                 " routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                70, "get", SERVER,
+                70,
+                "get",
+                SERVER,
                 "ticket:short queue:shortstr no-ack:bit",
                 responses="get-ok get-empty",
             ),
             MethodSpec(
-                71, "get-ok", CLIENT,
+                71,
+                "get-ok",
+                CLIENT,
                 "delivery-tag:longlong redelivered:bit exchange:shortstr routing-key:shortstr"
                 " message-count:long",
                 content=True,
@@ -193,46 +245,61 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        70, "file",
+        70,
+        "file",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit no-ack:bit"
                 " exclusive:bit nowait:bit filter:table",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "open", BOTH,
+                40,
+                "open",
+                BOTH,
                 "identifier:shortstr content-size:longlong",
                 responses="open-ok",
             ),
             MethodSpec(41, "open-ok", BOTH, "staged-size:longlong", responses="stage"),
             MethodSpec(50, "stage", BOTH, content=True),
             MethodSpec(
-                60, "publish", SERVER,
+                60,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit"
                 " immediate:bit identifier:shortstr",
             ),
             MethodSpec(
-                70, "return", CLIENT,
+                70,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                80, "deliver", CLIENT,
+                80,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong redelivered:bit exchange:shortstr"
                 " routing-key:shortstr identifier:shortstr",
             ),
@@ -246,39 +313,52 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        80, "stream",
+        80,
+        "stream",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short consume-rate:long global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit exclusive:bit"
                 " nowait:bit filter:table",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "publish", SERVER,
+                40,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit immediate:bit",
                 content=True,
             ),
             MethodSpec(
-                50, "return", CLIENT,
+                50,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                60, "deliver", CLIENT,
+                60,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong exchange:shortstr queue:shortstr",
                 content=True,
             ),
@@ -289,7 +369,8 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        90, "tx",
+        90,
+        "tx",
         methods=(
             MethodSpec(10, "select", SERVER, responses="select-ok"),
             MethodSpec(11, "select-ok", CLIENT),
@@ -300,7 +381,8 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        100, "dtx",
+        100,
+        "dtx",
         methods=(
             MethodSpec(10, "select", SERVER, responses="select-ok"),
             MethodSpec(11, "select-ok", CLIENT),
@@ -309,20 +391,21 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        110, "tunnel",
-        methods=(
-            MethodSpec(10, "request", SERVER, "meta-data:table", content=True),
-        ),
+        110,
+        "tunnel",
+        methods=(MethodSpec(10, "request", SERVER, "meta-data:table", content=True),),
         properties=(
-            "headers:table proxy-name:shortstr data-name:shortstr durable:octet"
-            " broadcast:octet"
+            "headers:table proxy-name:shortstr data-name:shortstr durable:octet broadcast:octet"
         ),
     ),
     ClassSpec(
-        120, "message",
+        120,
+        "message",
         methods=(
             MethodSpec(
-                10, "transfer", BOTH,
+                10,
+                "transfer",
+                BOTH,
                 "ticket:short destination:shortstr redelivered:bit immediate:bit ttl:longlong"
                 " priority:octet timestamp:timestamp delivery-mode:octet expiration:timestamp"
                 " exchange:shortstr routing-key:shortstr message-id:shortstr"
@@ -333,14 +416,18 @@ CLASSES = (
                 responses="ok reject",
             ),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr destination:shortstr no-local:bit no-ack:bit"
                 " exclusive:bit filter:table",
                 responses="ok",
             ),
             MethodSpec(30, "cancel", SERVER, "destination:shortstr", responses="ok"),
             MethodSpec(
-                40, "get", SERVER,
+                40,
+                "get",
+                SERVER,
                 "ticket:short queue:shortstr destination:shortstr no-ack:bit",
                 responses="ok empty",
             ),
@@ -349,17 +436,23 @@ CLASSES = (
             MethodSpec(70, "close", BOTH, "reference:longstr", responses="ok"),
             MethodSpec(80, "append", BOTH, "reference:longstr bytes:longstr", responses="ok"),
             MethodSpec(
-                90, "checkpoint", BOTH,
+                90,
+                "checkpoint",
+                BOTH,
                 "reference:longstr identifier:shortstr",
                 responses="ok",
             ),
             MethodSpec(
-                100, "resume", BOTH,
+                100,
+                "resume",
+                BOTH,
                 "reference:longstr identifier:shortstr",
                 responses="offset",
             ),
             MethodSpec(
-                110, "qos", SERVER,
+                110,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short global:bit",
                 responses="ok",
             ),

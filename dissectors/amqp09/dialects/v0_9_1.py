@@ -6,34 +6,45 @@ from ..schema import BOTH, CLIENT, HARD, SERVER, SOFT, SUCCESS, ClassSpec, Metho
 
 CLASSES = (
     ClassSpec(
-        10, "connection",
+        10,
+        "connection",
         methods=(
             MethodSpec(
-                10, "start", CLIENT,
+                10,
+                "start",
+                CLIENT,
                 "version-major:octet version-minor:octet server-properties:table"
                 " mechanisms:longstr locales:longstr",
                 responses="start-ok",
             ),
             MethodSpec(
-                11, "start-ok", SERVER,
+                11,
+                "start-ok",
+                SERVER,
                 "client-properties:table mechanism:shortstr response:longstr locale:shortstr",
             ),
             MethodSpec(20, "secure", CLIENT, "challenge:longstr", responses="secure-ok"),
             MethodSpec(21, "secure-ok", SERVER, "response:longstr"),
             MethodSpec(
-                30, "tune", CLIENT,
+                30,
+                "tune",
+                CLIENT,
                 "channel-max:short frame-max:long heartbeat:short",
                 responses="tune-ok",
             ),
             MethodSpec(31, "tune-ok", SERVER, "channel-max:short frame-max:long heartbeat:short"),
             MethodSpec(
-                40, "open", SERVER,
+                40,
+                "open",
+                SERVER,
                 "virtual-host:shortstr capabilities:shortstr insist:bit",
                 responses="open-ok",
             ),
             MethodSpec(41, "open-ok", CLIENT, "known-hosts:shortstr"),
             MethodSpec(
-                50, "close", BOTH,
+                50,
+                "close",
+                BOTH,
                 "reply-code:short reply-text:shortstr class-id:short method-id:short",
                 responses="close-ok",
             ),
@@ -41,14 +52,17 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        20, "channel",
+        20,
+        "channel",
         methods=(
             MethodSpec(10, "open", SERVER, "out-of-band:shortstr", responses="open-ok"),
             MethodSpec(11, "open-ok", CLIENT, "channel-id:longstr"),
             MethodSpec(20, "flow", BOTH, "active:bit", responses="flow-ok"),
             MethodSpec(21, "flow-ok", BOTH, "active:bit"),
             MethodSpec(
-                40, "close", BOTH,
+                40,
+                "close",
+                BOTH,
                 "reply-code:short reply-text:shortstr class-id:short method-id:short",
                 responses="close-ok",
             ),
@@ -56,17 +70,22 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        40, "exchange",
+        40,
+        "exchange",
         methods=(
             MethodSpec(
-                10, "declare", SERVER,
+                10,
+                "declare",
+                SERVER,
                 "ticket:short exchange:shortstr type:shortstr passive:bit durable:bit"
                 " auto-delete:bit internal:bit nowait:bit arguments:table",
                 responses="declare-ok",
             ),
             MethodSpec(11, "declare-ok", CLIENT),
             MethodSpec(
-                20, "delete", SERVER,
+                20,
+                "delete",
+                SERVER,
                 "ticket:short exchange:shortstr if-unused:bit nowait:bit",
                 responses="delete-ok",
             ),
@@ -74,40 +93,53 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        50, "queue",
+        50,
+        "queue",
         methods=(
             MethodSpec(
-                10, "declare", SERVER,
+                10,
+                "declare",
+                SERVER,
                 "ticket:short queue:shortstr passive:bit durable:bit exclusive:bit"
                 " auto-delete:bit nowait:bit arguments:table",
                 responses="declare-ok",
             ),
             MethodSpec(
-                11, "declare-ok", CLIENT,
+                11,
+                "declare-ok",
+                CLIENT,
                 "queue:shortstr message-count:long consumer-count:long",
             ),
             MethodSpec(
-                20, "bind", SERVER,
+                20,
+                "bind",
+                SERVER,
                 "ticket:short queue:shortstr exchange:shortstr routing-key:shortstr nowait:bit"
                 " arguments:table",
                 responses="bind-ok",
             ),
             MethodSpec(21, "bind-ok", CLIENT),
             MethodSpec(
-                50, "unbind", SERVER,
+                50,
+                "unbind",
+                SERVER,
                 "ticket:short queue:shortstr exchange:shortstr routing-key:shortstr"
                 " arguments:table",
                 responses="unbind-ok",
             ),
             MethodSpec(51, "unbind-ok", CLIENT),
             MethodSpec(
-                30, "purge", SERVER,
+                30,
+                "purge",
+                SERVER,
                 "ticket:short queue:shortstr nowait:bit",
                 responses="purge-ok",
             ),
             MethodSpec(31, "purge-ok", CLIENT, "message-count:long"),
             MethodSpec(
-                40, "delete", SERVER,
+                40,
+                "delete",
+                SERVER,
                 "ticket:short queue:shortstr if-unused:bit if-empty:bit nowait:bit",
                 responses="delete-ok",
             ),
@@ -115,50 +147,67 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        60, "basic",
+        60,
+        "basic",
         methods=(
             MethodSpec(
-                10, "qos", SERVER,
+                10,
+                "qos",
+                SERVER,
                 "prefetch-size:long prefetch-count:short global:bit",
                 responses="qos-ok",
             ),
             MethodSpec(11, "qos-ok", CLIENT),
             MethodSpec(
-                20, "consume", SERVER,
+                20,
+                "consume",
+                SERVER,
                 "ticket:short queue:shortstr consumer-tag:shortstr no-local:bit no-ack:bit"
                 " exclusive:bit nowait:bit arguments:table",
                 responses="consume-ok",
             ),
             MethodSpec(21, "consume-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                30, "cancel", SERVER,
+                30,
+                "cancel",
+                SERVER,
                 "consumer-tag:shortstr nowait:bit",
                 responses="cancel-ok",
             ),
             MethodSpec(31, "cancel-ok", CLIENT, "consumer-tag:shortstr"),
             MethodSpec(
-                40, "publish", SERVER,
+                40,
+                "publish",
+                SERVER,
                 "ticket:short exchange:shortstr routing-key:shortstr mandatory:bit immediate:bit",
                 content=True,
             ),
             MethodSpec(
-                50, "return", CLIENT,
+                50,
+                "return",
+                CLIENT,
                 "reply-code:short reply-text:shortstr exchange:shortstr routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                60, "deliver", CLIENT,
+                60,
+                "deliver",
+                CLIENT,
                 "consumer-tag:shortstr delivery-tag:longlong redelivered:bit exchange:shortstr"
                 " routing-key:shortstr",
                 content=True,
             ),
             MethodSpec(
-                70, "get", SERVER,
+                70,
+                "get",
+                SERVER,
                 "ticket:short queue:shortstr no-ack:bit",
                 responses="get-ok get-empty",
             ),
             MethodSpec(
-                71, "get-ok", CLIENT,
+                71,
+                "get-ok",
+                CLIENT,
                 "delivery-tag:longlong redelivered:bit exchange:shortstr routing-key:shortstr"
                 " message-count:long",
                 content=True,
@@ -179,7 +228,8 @@ CLASSES = (
         ),
     ),
     ClassSpec(
-        90, "tx",
+        90,
+        "tx",
         methods=(
             MethodSpec(10, "select", SERVER, responses="select-ok"),
             MethodSpec(11, "select-ok", CLIENT),

@@ -109,9 +109,7 @@ def _end_consumer(state: RareFrames, channel: Channel, tag: str, link: Link) -> 
     state.end_link(link, {"end_ts_ns": state.dec.ts_ns, "end_kind": "cancelled"})
 
 
-def qos(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
-) -> None:
+def qos(state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head) -> None:
     state.set_prefetch(
         channel, side, decoded["prefetch-count"], decoded["prefetch-size"], decoded["global"]
     )

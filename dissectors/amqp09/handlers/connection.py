@@ -100,9 +100,7 @@ def _close_ok(state: RareFrames, _: None, side: int, decoded: DecodedMethod, hea
 def _block(is_active: bool) -> Handler:
     event = "unblocked" if is_active else "blocked"
 
-    def handle(
-        state: RareFrames, _: Any, side: int, decoded: DecodedMethod, head: Head
-    ) -> None:
+    def handle(state: RareFrames, _: Any, side: int, decoded: DecodedMethod, head: Head) -> None:
         state.credit(event, side, is_active=is_active, reason=decoded.get("reason"))
 
     return handle

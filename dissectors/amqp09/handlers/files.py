@@ -54,9 +54,7 @@ def _staged(
     identifier = decoded["identifier"]
     transfer = channel.staged.pop((side, identifier), None)
     if transfer is None:
-        state.problem(
-            "state09.not_staged", f"nothing was staged as {identifier!r}", side
-        )
+        state.problem("state09.not_staged", f"nothing was staged as {identifier!r}", side)
     else:
         transfer.frame_count += 1
         transfer.last_ts, transfer.last_packet = state.dec.ts_ns, state.dec.packet_no

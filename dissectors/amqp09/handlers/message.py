@@ -52,9 +52,7 @@ class Sent:
     transfer: Transfer | None
 
 
-def _expect_answer(
-    channel: Channel, side: int, head: Head, transfer: Transfer | None
-) -> None:
+def _expect_answer(channel: Channel, side: int, head: Head, transfer: Transfer | None) -> None:
     wait(channel, SENT[side], Sent(head.get("request-id"), transfer))
 
 
@@ -108,8 +106,19 @@ def _fill(state: RareFrames, channel: Channel, transfer: Transfer, octets: bytes
 
 # Arguments of message.transfer that say something about the message, not about its way.
 _PROPERTIES = (
-    "ttl", "priority", "timestamp", "delivery-mode", "expiration", "message-id", "correlation-id",
-    "reply-to", "content-type", "content-encoding", "user-id", "app-id", "transaction-id",
+    "ttl",
+    "priority",
+    "timestamp",
+    "delivery-mode",
+    "expiration",
+    "message-id",
+    "correlation-id",
+    "reply-to",
+    "content-type",
+    "content-encoding",
+    "user-id",
+    "app-id",
+    "transaction-id",
     "application-headers",
 )
 

@@ -67,7 +67,9 @@ def max_unacknowledged(tables: Tables) -> int:
 
 
 def published_per_connection(tables: Tables) -> list[int]:
-    ids = [c["connection_id"] for c in sorted(tables["connections"], key=lambda c: c["first_ts_ns"])]
+    ids = [
+        c["connection_id"] for c in sorted(tables["connections"], key=lambda c: c["first_ts_ns"])
+    ]
     counts = Counter(row["connection_id"] for row in transfers("publish")(tables))
     return [counts[i] for i in ids]
 
@@ -137,8 +139,9 @@ MEASURES: dict[str, Measure] = {
     "redelivered": count(transfers("deliver", is_redelivered=True)),
     "acked": acknowledged("deliver", "get"),
     "acked_consume": acknowledged("deliver"),
-    "acked_in_capture": lambda t: acknowledged("deliver", "get")(t)
-    + t.problem_codes()["state09.unknown_tag"],
+    "acked_in_capture": lambda t: (
+        acknowledged("deliver", "get")(t) + t.problem_codes()["state09.unknown_tag"]
+    ),
     "acked_whose_deliver_precedes_capture": lambda t: t.problem_codes()["state09.unknown_tag"],
     "ack_frames": count(frames("basic.ack", direction="c2s")),
     "ack_multiple": lambda t: only({r["is_multiple"] for r in frames("basic.ack")(t)}),
@@ -157,7 +160,9 @@ MEASURES: dict[str, Measure] = {
     "channel_closes_by_broker": lambda t: len(where(t["sessions"], end_initiator="server")),
     "reply_codes": lambda t: [
         row["end_code"]
-        for row in sorted(where(t["sessions"], end_initiator="server"), key=lambda r: r["end_ts_ns"])
+        for row in sorted(
+            where(t["sessions"], end_initiator="server"), key=lambda r: r["end_ts_ns"]
+        )
     ],
     "connection_close_codes_in_order": close_codes,
     "connection_closes": lambda t: len([c for c in t["connections"] if c["closed_ts_ns"]]),
@@ -191,9 +196,7 @@ MEASURES: dict[str, Measure] = {
     "queue_purged_messages": lambda t: int(
         only({row["fields"] for row in frames("queue.purge-ok")(t)}).split(":")[1].rstrip("}")
     ),
-    "handmade_header_keys": lambda t: max(
-        len(_headers(row)) for row in transfers("deliver")(t)
-    ),
+    "handmade_header_keys": lambda t: max(len(_headers(row)) for row in transfers("deliver")(t)),
     "dead_lettered": lambda t: len([r for r in transfers("get")(t) if "x-death" in _headers(r)]),
     "x_death_reasons": lambda t: [
         _headers(r)["x-death"][0]["reason"] for r in transfers("get")(t) if "x-death" in _headers(r)
@@ -208,10 +211,26 @@ def _headers(row: dict[str, Any]) -> dict[str, Any]:
 # Words about how the capture was made, or that other tests look at.
 NOT_ABOUT_MESSAGES = frozenset(
     {
-        "note", "client_view", "consumer_ms_per_message", "sizes", "idle_seconds", "dns_queries",
-        "other_tcp_connections", "address_family", "keylog", "vlan", "mtu", "max_length", "resets",
-        "delivered_headers_as_pika_decodes", "messages_before_capture", "derived_from",
-        "duplicated", "swapped_pairs", "partial_overlaps", "delivered_to_killed",
+        "note",
+        "client_view",
+        "consumer_ms_per_message",
+        "sizes",
+        "idle_seconds",
+        "dns_queries",
+        "other_tcp_connections",
+        "address_family",
+        "keylog",
+        "vlan",
+        "mtu",
+        "max_length",
+        "resets",
+        "delivered_headers_as_pika_decodes",
+        "messages_before_capture",
+        "derived_from",
+        "duplicated",
+        "swapped_pairs",
+        "partial_overlaps",
+        "delivered_to_killed",
         "delivered_to_second",
     }
 )

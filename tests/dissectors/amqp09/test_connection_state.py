@@ -38,7 +38,8 @@ def test_what_was_negotiated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offered", "chosen", "agreed"), [(1000, 500, 500), (1000, 0, 1000), (0, 500, 500), (0, 0, None)]
+    ("offered", "chosen", "agreed"),
+    [(1000, 500, 500), (1000, 0, 1000), (0, 500, 500), (0, 0, None)],
 )
 def test_zero_is_no_limit(offered: int, chosen: int, agreed: int | None) -> None:
     wire = Wire09().say(CLIENT, b"AMQP\0\0\x09\x01")

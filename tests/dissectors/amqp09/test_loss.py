@@ -118,7 +118,8 @@ def test_sample_with_lost_packets() -> None:
     kept = messages(dissect(sample("23a"))) - messages(dissect(sample("01")))
     key = lambda m: (m[0], m[2])  # noqa: E731
     assert sorted(map(key, lost)) == [
-        ("deliver", "14"), ("publish", "10"), ("publish", "15"), ("publish", "17"), ("publish", "6"),
+        ("deliver", "14"), ("publish", "10"), ("publish", "15"), ("publish", "17"),
+        ("publish", "6"),
     ]  # fmt: skip
     state = {key(m): (m[3], m[5], m[6]) for m in kept}
     assert state == {

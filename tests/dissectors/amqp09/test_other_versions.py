@@ -1,4 +1,4 @@
-"""0-8 and what differs in it; 0-10 as far as frames and names; the header that two versions share."""
+"""0-8 and its differences; 0-10 as far as frames and names; the header that two versions share."""
 
 from __future__ import annotations
 

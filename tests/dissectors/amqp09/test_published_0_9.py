@@ -226,7 +226,9 @@ def test_transfers_in_method_frames_are_answered_in_order() -> None:
                     body=Content(b"x" * n), message_id=f"m{n}", ttl=5000, priority=4)  # fmt: skip
     wire.client(1, "message.ok").client(1, "message.reject", code=500, text="bad")
     tables = finished(wire)
-    first, second = sorted(where(tables["transfers"], kind="deliver"), key=lambda r: r["message_id"])
+    first, second = sorted(
+        where(tables["transfers"], kind="deliver"), key=lambda r: r["message_id"]
+    )
     assert (first["outcome"], second["outcome"]) == ("accepted", "rejected")
     assert (first["queue"], first["ttl_ms"], first["priority"]) == ("q", 5000, 4)
     assert (first["is_redelivered"], second["is_redelivered"]) == (False, True)

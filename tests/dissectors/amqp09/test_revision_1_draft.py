@@ -166,7 +166,11 @@ VALUES = {
     "'D' decimal-value": ("D", Decimal("-1.25"), b"\x02\xff\xff\xff\x83"),
     "'D' decimals is unsigned": ("D", Decimal((0, (7,), -200)), b"\xc8\0\0\0\x07"),
     "'T' timestamp": ("T", 1 << 40, b"\0\0\x01\0\0\0\0\0"),
-    "'F' field-table": ("F", make_table([("a", "I", 1)], LETTERS_08), b"\0\0\0\x07\x01aI\0\0\0\x01"),
+    "'F' field-table": (
+        "F",
+        make_table([("a", "I", 1)], LETTERS_08),
+        b"\0\0\0\x07\x01aI\0\0\0\x01",
+    ),
 }
 
 
@@ -290,9 +294,7 @@ def test_weight_in_the_frames_row() -> None:
 # -- out-of-band, trace, heartbeat --------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("type_", "name"), [(4, "oob-method"), (5, "oob-header"), (6, "oob-body")]
-)
+@pytest.mark.parametrize(("type_", "name"), [(4, "oob-method"), (5, "oob-header"), (6, "oob-body")])
 def test_out_of_band_frames(type_: int, name: str) -> None:
     """%d4 frame-properties frame-end: the payload goes another way, its size is announced"""
     octets = encode_oob_frame(type_, 1, 5000)

@@ -73,9 +73,7 @@ def test_messages_are_whole_and_tied(found: Entry) -> None:
     assert all(row["relation"] == "return-of" for row in returned)
 
 
-@pytest.mark.parametrize(
-    "found", [e for e in family() if e["deframed"]], ids=by_file
-)
+@pytest.mark.parametrize("found", [e for e in family() if e["deframed"]], ids=by_file)
 def test_frame_types_as_a_script_counts_them(found: Entry) -> None:
     tables = tables_of(found)
     types = Counter(row["frame_type"] for row in tables["frames"])
@@ -93,9 +91,7 @@ def test_rotated_parts_together_are_the_original() -> None:
 def test_every_body_of_interleaved_channels() -> None:
     """`sizes` of the manifest in numbers: channel index and k in the text, 11 octets per k."""
     rows = [r for r in dissect(sample("06"))["transfers"] if r["kind"] == "publish"]
-    expected = Counter(
-        len(str(i)) + len(str(k)) + 2 + 11 * k for i in range(12) for k in range(15)
-    )
+    expected = Counter(len(str(i)) + len(str(k)) + 2 + 11 * k for i in range(12) for k in range(15))
     assert Counter(row["body_bytes"] for row in rows) == expected
 
 

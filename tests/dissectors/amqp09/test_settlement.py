@@ -144,7 +144,9 @@ def test_returns_come_before_their_confirms_in_any_order() -> None:
     ids = {row["transfer_id"]: tag for tag, row in published.items()}
     assert sorted(ids[row["related_transfer_id"]] for row in returned) == [1, 3]
     assert {row["relation"] for row in returned} == {"return-of"}
-    assert {(row["reply_code"], row["outcome_condition"]) for row in returned} == {(312, "NO_ROUTE")}
+    assert {(row["reply_code"], row["outcome_condition"]) for row in returned} == {
+        (312, "NO_ROUTE")
+    }
 
 
 def test_recover_gives_back_and_the_redelivery_is_tied() -> None:
@@ -192,7 +194,9 @@ def test_transaction_takes_effect_at_commit() -> None:
     assert [delivered[n]["transaction_id"] for n in (1, 2)] == ["1", "3"]
     ends = [
         row["transaction_outcome"]
-        for row in sorted(where(tables["transfers"], kind="publish"), key=lambda r: r["transfer_id"])
+        for row in sorted(
+            where(tables["transfers"], kind="publish"), key=lambda r: r["transfer_id"]
+        )
     ]
     assert ends == ["committed", "rolled-back", "committed", "open"]
     (session,) = tables["sessions"]
@@ -205,7 +209,11 @@ def test_uncommitted_acks_are_no_outcome() -> None:
     wire = opened().consume(1).client(1, "tx.select").server(1, "tx.select-ok")
     tables = wire.deliver(1, 1, b"a").ack(1, 1).close().tables()
     (row,) = where(tables["transfers"], kind="deliver")
-    assert (row["outcome"], row["settled_ts_ns"], row["transaction_outcome"]) == (None, None, "open")
+    assert (row["outcome"], row["settled_ts_ns"], row["transaction_outcome"]) == (
+        None,
+        None,
+        "open",
+    )
 
 
 def test_get_with_and_without_ack() -> None:

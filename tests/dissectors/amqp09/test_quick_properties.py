@@ -1,0 +1,80 @@
+"""The quick reader of basic properties says the same as the tables, for every list it reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dissectors.amqp09.dialects import load_dialect
+from dissectors.amqp09.field_types import RABBITMQ, preferred_systems
+from dissectors.amqp09.headers import ContentHeader, decode_header, encode_header
+from dissectors.amqp09.properties import BASIC, Properties, PropertyMemory, make_properties
+from tests.builders.amqp09 import Frames, Wire09
+from tests.dissectors.amqp09 import strategies
+
+DIALECT = load_dialect("0-9-1")
+SYSTEMS = preferred_systems("0-9-1")
+COLUMNS = [
+    "message_id", "correlation_id", "priority", "ttl_ms", "durable", "created_ms", "rest_json",
+    "json", "has_unknown", "table_error", "octets", "systems", "text_columns",
+]  # fmt: skip
+
+
+def columns(properties: Properties) -> dict[str, Any]:
+    return {name: getattr(properties, name) for name in COLUMNS}
+
+
+def by_tables(payload: bytes) -> dict[str, Any]:
+    header = decode_header(payload, DIALECT, SYSTEMS)
+    assert isinstance(header, ContentHeader)
+    result = make_properties(header)
+    result.octets = len(payload) - 12
+    return columns(result)
+
+
+def test_order_is_the_dialects() -> None:
+    for version in ("0-8", "0-9", "0-9-draft", "0-9-1"):
+        assert tuple(a.name for a in load_dialect(version).properties[60]) == BASIC
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_every_list(data: st.DataObject) -> None:
+    defined = DIALECT.properties[60]
+    chosen = data.draw(st.lists(st.sampled_from(defined), unique_by=lambda a: a.name))
+    values = {a.name: data.draw(strategies.argument(a, RABBITMQ)) for a in chosen}
+    if data.draw(st.booleans()):
+        values["expiration"] = str(data.draw(st.integers(0, 10**19)))
+    payload = encode_header(60, 5, values, DIALECT)
+    memory = PropertyMemory()
+    for _ in range(2):
+        found = memory.find(payload, 0, len(payload), DIALECT, SYSTEMS)
+        assert columns(found) == by_tables(payload)
+        memory.known.clear()  # parts are remembered, the list is read again
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 0xFFFF), st.binary(max_size=40))
+def test_any_octets(flags: int, rest: bytes) -> None:
+    payload = b"\0\x3c\0\0" + bytes(8) + flags.to_bytes(2, "big") + rest
+    header = decode_header(payload, DIALECT, SYSTEMS)
+    found = PropertyMemory().find(payload, 0, len(payload), DIALECT, SYSTEMS)
+    if isinstance(header, ContentHeader):
+        assert columns(found) == by_tables(payload)
+        assert (found.error is None) == (header.error is None)
+    else:
+        assert found.code == header.code
+
+
+def test_unread_headers_are_a_problem_of_each_message() -> None:
+    make = Frames()
+    flags_and_table = b"\x20\0" + b"\0\0\0\x04\x01a?\x07"
+    header = make.frame(2, 1, b"\0\x3c\0\0" + bytes(8) + flags_and_table)
+    wire = Wire09().start().open()
+    for _ in range(2):
+        wire.say(0, make.method(1, "basic.publish", routing_key="q"), header)
+    tables = wire.close().tables()
+    assert tables.problem_codes() == {"type09.field_table": 2}
+    assert all('"$hex":"01613f07"' in row["properties"] for row in tables["transfers"])
