@@ -36,23 +36,25 @@ _MEASURES = {
 }
 
 
-def as_text(folder: str | os.PathLike[str]) -> str:
+def as_text(folder: str | os.PathLike[str], shown: str | None = None) -> str:
+    """``shown``: how the user named the folder, if it stays after this run."""
     tables = load(folder)
     blocks = [
         stall_lines(tables["stalls"]),
         _link_lines(tables),
         _latency_lines(tables["latencies"]),
         _end_to_end_lines(tables),
-        [f"Tables    {os.fspath(folder)}: {', '.join(tables)}"],
+        [f"Tables    {shown}: {', '.join(tables)}"] if shown else [],
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def as_json(folder: str | os.PathLike[str]) -> str:
+def as_json(folder: str | os.PathLike[str], shown: str | None = None) -> str:
     tables = load(folder)
     whole = tables["latencies"]
     return json.dumps(
         {
+            "output": shown,
             "stalls": stall_rows(tables["stalls"]),
             "flow_control": _plain(tables["flow_control"]),
             "settlement": _plain(tables["settlement"]),

@@ -115,5 +115,6 @@ def test_links_latencies_and_journeys(tmp_path: Path) -> None:
 
 def test_nothing_at_all_is_said_plainly(tmp_path: Path) -> None:
     text = as_text(write(tmp_path))
-    assert "Messages  none" in text
+    assert "Messages  none" in text and "Tables" not in text
+    assert "Tables    out: backlog, credit_timeline" in as_text(tmp_path, "out")
     assert json.loads(as_json(tmp_path))["end_to_end"] == {"matched": 0}
