@@ -19,7 +19,7 @@ from replay.transport import Listener, Poller, Transport, TransportError
 
 NS_PER_S = 1_000_000_000
 # Steps taken before sockets are looked at again.
-STEPS_PER_TURN = 64
+STEPS_PER_TURN = 512
 # Octets gathered before they are handed to the socket.
 FLUSH_BYTES = 64 * 1024
 # Nothing to do and nothing due: look again after this long.

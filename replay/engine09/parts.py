@@ -178,8 +178,8 @@ def _tie(part: Part, requests: deque[Part]) -> None:
 
 def is_request(part: Part) -> bool:
     """Whether the server must answer it (0-9-1 §2.2.1; not with no-wait)."""
-    method = part.method
-    if method is None or not method.method.is_synchronous:
+    method = part.method if part.name in part.vocabulary.requests else None
+    if method is None:
         return False
     return not (method.get("nowait") or method.get("no-wait"))
 

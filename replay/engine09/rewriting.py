@@ -32,8 +32,7 @@ from replay.engine09.vocabulary import (
 )
 from replay.rewrite import Rewriter
 
-# Length arguments of methods and properties are octets: names must fit (0-9-1 §4.2.5.3).
-MAX_NAME_OCTETS = 255
+MAX_REMEMBERED = 4096
 
 
 class PendingNameError(Exception):
@@ -141,6 +140,9 @@ class ContentRewriter:
         self._body_hashes = body_hashes
         self.frame_max = 0
         self.captured_frame_max = 0
+        # Property lists that hold no name, as long as no further name is learnt.
+        self._plain: set[bytes] = set()
+        self._plain_since = 0
 
     def plan(self, content: Content) -> ContentPlan:
         """May raise PendingNameError, before anything of the content has gone out."""
@@ -192,6 +194,18 @@ class ContentRewriter:
 
     def _rename_header(self, header: Part) -> bytes:
         """reply-to by the rules for names; names that the server made wherever they stand."""
+        properties = header.payload[HEADER_FIXED_SIZE:]
+        if len(self._rewriter.learnt) != self._plain_since:
+            self._plain.clear()
+            self._plain_since = len(self._rewriter.learnt)
+        if properties in self._plain:
+            return header.payload
+        payload = self._renamed_header(header)
+        if payload == header.payload and len(self._plain) < MAX_REMEMBERED:
+            self._plain.add(properties)
+        return payload
+
+    def _renamed_header(self, header: Part) -> bytes:
         payload = header.payload
         decoded = header.header()
         if decoded is None:

@@ -15,6 +15,9 @@ from dissectors.amqp09.schema import BOTH, SERVER, Dialect
 # Readings of field tables, in the order of likelihood on a live wire.
 TABLE_SYSTEMS = ("rabbitmq", "0-9-1", "qpid", "0-8")
 
+# Methods whose decoding is remembered.
+MAX_REMEMBERED = 4096
+
 # method → arguments that hold the name of a queue or an exchange
 NAME_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "queue.declare": ("queue",),
@@ -60,15 +63,25 @@ class Vocabulary:
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
+        self._decoded: dict[bytes, DecodedMethod] = {}
         # What answers a client's request, and what answers a server's.
         self.server_replies = _replies(dialect, (SERVER, BOTH))
+        self.requests = frozenset(
+            method.full_name for method in dialect.methods.values() if method.is_synchronous
+        )
         self.names = {key: method.full_name for key, method in dialect.methods.items()}
 
     def name(self, payload: bytes) -> str | None:
         return self.names.get(int.from_bytes(payload[:4], "big")) if len(payload) >= 4 else None
 
     def decode(self, payload: bytes) -> DecodedMethod | None:
-        return decode_method(payload, self.dialect, TABLE_SYSTEMS)
+        """Publishes of one client are mostly the same: each is decoded once."""
+        known = self._decoded.get(payload)
+        if known is None:
+            known = decode_method(payload, self.dialect, TABLE_SYSTEMS)
+            if known is not None and len(self._decoded) < MAX_REMEMBERED:
+                self._decoded[payload] = known
+        return known
 
 
 @cache
