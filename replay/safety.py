@@ -23,6 +23,7 @@ DANGEROUS: dict[str, tuple[str, str | None, str]] = {
     "queue.declare": ("queue", "exclusive", "takes exclusive hold of queue"),
     "basic.consume": ("queue", "exclusive", "consumes alone from queue"),
 }
+MAX_NAME_OCTETS = 255
 CONSENTS = {
     "captured-target": "--allow-captured-target",
     "remote": "--allow-remote",
@@ -80,7 +81,7 @@ def judge(
     is_apart = bool(rewriter.prefix or rewriter.vhost)
     captured = {conversation.server for conversation in script.connections}
     is_captured = any(_endpoint(a, target.port) in captured for a in addresses)
-    is_remote = not all(is_loopback(address) for address in addresses)
+    is_remote = not addresses or not all(is_loopback(address) for address in addresses)
     for is_hit, consent_name, what in (
         (is_captured, "captured-target", f"{target} is where the capture was taken"),
         (is_remote, "remote", f"{target} is not on this machine"),
@@ -93,7 +94,10 @@ def judge(
             verdict.objections.append(
                 Objection(f"{what}: names must be kept apart by --prefix or --vhost", None)
             )
-    if not consent.destructive and not rewriter.vhost:
+    verdict.objections += [Objection(text, None) for text in _too_long(script, rewriter)]
+    vhosts = {conversation.row.get("vhost") for conversation in script.connections}
+    is_other_vhost = rewriter.vhost is not None and rewriter.vhost not in vhosts
+    if not consent.destructive and not is_other_vhost:
         verdict.objections += [Objection(t, "destructive") for t in _dangers(script, rewriter)]
     return verdict
 
@@ -121,6 +125,20 @@ def _dangers(script: Script, rewriter: Rewriter) -> list[str]:
         if rewriter.fixed(name) == name:
             found[f"{does} {name!r}"] = None
     return list(found)
+
+
+def _too_long(script: Script, rewriter: Rewriter) -> list[str]:
+    """Names are short strings: one octet counts theirs (0-9-1 §4.2.5.3)."""
+    if not rewriter.prefix and not rewriter.mapping:
+        return []
+    names = {
+        row[column]
+        for row in script.tables.get("links", [])
+        for column in ("queue", "exchange", "source_address", "target_address")
+        if row[column]
+    }
+    long = [n for n in sorted(names) if len(rewriter.fixed(n).encode()) > MAX_NAME_OCTETS]
+    return [f"with its prefix {name!r} is longer than {MAX_NAME_OCTETS} octets" for name in long]
 
 
 def _endpoint(address: str, port: int) -> str:

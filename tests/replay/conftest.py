@@ -63,7 +63,8 @@ class Replayer:
             setattr(wanted, name, value)
         describe(script, wanted)
         options = ClientOptions(
-            consent=Consent(captured_target=True), save_live=str(save_live) if save_live else None
+            consent=Consent(captured_target=True, destructive=True),
+            save_live=str(save_live) if save_live else None,
         )
         return replay_client(wanted, script, options)
 
