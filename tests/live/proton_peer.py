@@ -71,13 +71,11 @@ class Peer(MessagingHandler):
         link.source.copy(link.remote_source)
         link.target.copy(link.remote_target)
         kind, _, what = address_of(link).partition(".")
-        if kind == "fail":
+        if kind == "fail" and what != "link":
             self._fail(link, what)
 
     def _fail(self, link: Link, what: str) -> None:
         endpoint = {"link": link, "session": link.session, "connection": link.connection}[what]
-        if what == "link":
-            link.open()
         endpoint.condition = Condition(f"amqp:{what}-fault", f"the {what} must end")
         endpoint.close()
 
@@ -98,7 +96,12 @@ class Peer(MessagingHandler):
             event.delivery.settle()
 
     def on_sendable(self, event: Event) -> None:
-        self._send(event.link)
+        # proton sends no detach for a link that is closed in the moment of its opening.
+        kind, _, what = address_of(event.link).partition(".")
+        if kind == "out":
+            self._send(event.link)
+        elif what == "link":
+            self._fail(event.link, what)
 
     def on_link_flow(self, event: Event) -> None:
         if event.link.is_sender and event.link.drain_mode:
