@@ -32,8 +32,9 @@ def take_batch(rows: RowBuffer) -> pa.RecordBatch:
     """The buffered rows as a record batch; the buffer starts anew."""
     cells = np.frombuffer(rows.cells, dtype=np.int64, count=rows.count * rows.width)
     grid = cells.reshape(rows.count, rows.width)
+    # Always a copy: a column of one row is contiguous already, and the buffer is used again.
     arrays = [
-        _column(column, np.ascontiguousarray(grid[:, i]), rows, i)
+        _column(column, grid[:, i].copy(), rows, i)
         for i, column in enumerate(rows.table.columns)
     ]
     batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(rows.table))
