@@ -58,9 +58,11 @@ class Folder:
         return bool(system.get_file_info(path).type != fs.FileType.NotFound)
 
     def names(self) -> list[str]:
-        """What is in it; nothing if it is not there."""
+        """What is in it; nothing if there is no such folder."""
         system, path = self._system()
-        selector = fs.FileSelector(path, allow_not_found=True)
+        if system.get_file_info(path).type != fs.FileType.Directory:
+            return []
+        selector = fs.FileSelector(path)
         return sorted(info.base_name for info in system.get_file_info(selector))
 
     def read(self, name: str) -> bytes:

@@ -14,7 +14,7 @@ import click
 
 from amqpscope import __version__, backend
 
-COMMANDS = ("dissect", "demo", "replay")
+COMMANDS = ("dissect", "analyze", "demo", "replay")
 EXIT_MISTAKE = 2
 
 
