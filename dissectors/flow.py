@@ -11,11 +11,12 @@ import xxhash
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.decoders import make_decoder
-from dissectors.detect import HTTP_STARTS, Piece, Verdict, detect
+from dissectors.detect import HTTP_STARTS, TLS_HEADER, Piece, Verdict, detect
 from dissectors.rows_connection import connection_row
 from dissectors.shapes import is_tls
 from dissectors.tcp.conversation import Conversation, Listener
 from dissectors.tls.hello import opening_random
+from dissectors.tls.keylog import RANDOM_BYTES
 
 EPHEMERAL_PORTS = 32768
 # What detection may find that is no AMQP.
@@ -143,7 +144,7 @@ class Flow(Listener):
 
     def _detect(self, is_final) -> None:
         verdict = self._forced() or detect(self.pieces, is_final, self._is_whole())
-        if verdict is None:
+        if verdict is None or (verdict.dialect == "tls" and not is_final and self._is_hello_cut()):
             return
         if verdict.dialect in FOREIGN and not self.is_named and not self._can_open(verdict):
             self.mode = IGNORING
@@ -155,13 +156,19 @@ class Flow(Listener):
     def _forced(self):
         """A dialect that the user chose; TLS and WebSocket around it are still looked for."""
         start = self.pieces[0].octets
-        if is_tls(start) or start.startswith(HTTP_STARTS):
+        if is_tls(start) or start.startswith((TLS_HEADER, *HTTP_STARTS)):
             return None
         for port in self.ports:
             dialect = self.options.forced_ports.get(port)
             if dialect is not None:
                 return Verdict(dialect, 1.0, "forced", is_midstream=not start.startswith(b"AMQP"))
         return None
+
+    def _is_hello_cut(self) -> bool:
+        """The hello that begins here goes on in the next segment, before it tells its session."""
+        first = self.pieces[0]
+        start = b"".join([p.octets for p in self.pieces if p.side == first.side])
+        return start[:1] == b"\x16" and len(opening_random(start)) < RANDOM_BYTES
 
     def _can_open(self, verdict) -> bool:
         """TLS on any port is worth a look inside if the key log has this very session."""

@@ -116,6 +116,8 @@ def test_any_port_if_the_keys_are_there(plain, tmp_path):
     capture = write_talk(tmp_path / "a.pcap", wire, ports=(40001, 8443))
     assert_same_rows(dissect(capture, keylog=keys), plain)
     assert dissect(capture)["connections"] == []
+    in_pieces = write_talk(tmp_path / "b.pcap", wire, 5, (40001, 8443))
+    assert_same_rows(dissect(in_pieces, keylog=keys), plain)
 
 
 def test_what_is_inside_and_no_amqp_leaves_no_row(tmp_path):
@@ -135,7 +137,9 @@ def test_in_band_tls(flavour, plain, tmp_path):
     wire, keylog = tls_talk(SAID_10, flavour)
     wire = [(0, TLS_HEADER), (1, TLS_HEADER), *wire]
     capture = write_talk(tmp_path / "a.pcap", wire, ports=(40001, 5672))
-    tables = dissect(capture, keylog=write_keys(tmp_path / "keys", keylog))
+    keys = write_keys(tmp_path / "keys", keylog)
+    tables = dissect(capture, keylog=keys)
+    assert dissect(capture, keylog=keys, forced_ports={5672: "1.0"}) == tables
     (connection,) = tables["connections"]
     assert (connection["dialect"], connection["transport"]) == ("1.0", "tls")
     assert connection["tls_sni"] == "broker.example"
