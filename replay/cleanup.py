@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dissectors.amqp09.dialects import load_dialect
 from dissectors.amqp09.frames import METHOD
 from dissectors.amqp09.methods import encode_method
-from replay.driver import Driver, Limits, Session
+from replay.driver import Driver
 from replay.engine import Credentials, Settings
 from replay.engine09.client import ClientEngine09
 from replay.engine09.parts import encode_part
 from replay.pacing import Pacer
 from replay.rewrite import Rewriter
 from replay.script import CLIENT, SERVER, ConversationScript, Script, Step
+from replay.session import Limits, Session
 from replay.transport import Transport
 
 # method that declares → (argument with the name, method that deletes, its arguments)

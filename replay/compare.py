@@ -10,23 +10,29 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from replay.fields10 import flat_fields, is_performative
 from replay.rules import (
     IGNORED_FIELDS,
     LIMIT_COLUMNS,
     PROPERTY_COLUMNS,
     RULES,
     SOFT_FIELDS,
-    UNORDERED,
     Silence,
 )
-from replay.script import Rows, Tables
+from replay.script import Rows
+from replay.views import (
+    Row,
+    View,
+    content_of,
+    describe,
+    end_text,
+    fields_of,
+    frame_sequences,
+    transfers_by_session,
+)
 
-Row = dict[str, Any]
 # More of the same kind on one connection are counted, not listed.
 MAX_PER_RULE = 20
 DIRECTIONS = {"client": "c2s", "server": "s2c"}
@@ -45,36 +51,6 @@ class Difference:
     captured: str | None = None
     live: str | None = None
     packet_no: int | None = None
-
-
-@dataclass(slots=True)
-class View:
-    """One connection's rows, and how to read its names and bodies as the capture would."""
-
-    connection_id: str
-    tables: Tables
-    back: Callable[[str], str] = str
-    body_hashes: dict[str, str] = field(default_factory=dict)
-    _known: dict[str, str] = field(default_factory=dict)
-
-    def rows(self, table: str) -> Rows:
-        return [r for r in self.tables.get(table, []) if r["connection_id"] == self.connection_id]
-
-    def row(self) -> Row:
-        found = self.rows("connections")
-        return found[0] if found else {}
-
-    def name(self, text: str | None) -> str | None:
-        if text is None:
-            return None
-        known = self._known.get(text)
-        if known is None:
-            known = self._known[text] = self.back(text)
-        return known
-
-    def body(self, row: Row) -> str | None:
-        found = row["body_hash"]
-        return self.body_hashes.get(found, found)
 
 
 class Comparison:
@@ -161,20 +137,20 @@ class Comparison:
         captured, live = ([row.get(key) for key in keys] for row in (one, other))
         is_cut = one.get("close_initiator") is None and one.get("tcp_end") == "open"
         if captured != live and not is_cut:
-            said = [_end_text(row, "close") for row in (one, other)]
+            said = [end_text(row, "close") for row in (one, other)]
             self._tell("connection-end", "connection", "close",
                        f"captured: {said[0]}; live: {said[1]}", said)  # fmt: skip
 
     # -- frames ---------------------------------------------------------------------------
 
     def _frames(self, direction: str) -> None:
-        captured = _sequences(self._captured, direction)
-        live = _sequences(self._live, direction)
+        captured = frame_sequences(self._captured, direction)
+        live = frame_sequences(self._live, direction)
         for place in sorted(captured.keys() | live.keys()):
             self._sequence(place, captured.get(place, []), live.get(place, []))
         for blocked in (r for r in self._live.rows("frames") if r["name"] == "connection.blocked"):
             if not any(r["name"] == blocked["name"] for r in self._captured.rows("frames")):
-                reason = _fields(self._live, blocked).get("reason")
+                reason = fields_of(self._live, blocked).get("reason")
                 self._tell("blocked", "connection", blocked["name"],
                            f"the broker blocked the connection: {reason}")  # fmt: skip
                 break
@@ -198,11 +174,11 @@ class Comparison:
 
     def _say(self, view: View, row: Row) -> str:
         code = f" {row['reply_code']}" if row["reply_code"] else ""
-        text = _fields(view, row).get("reply-text", "") if code else ""
+        text = fields_of(view, row).get("reply-text", "") if code else ""
         return f"{row['name']}{code}{f' ({text})' if text else ''}"
 
     def _compare_fields(self, where: str, one: Row, other: Row) -> None:
-        captured, live = _fields(self._captured, one), _fields(self._live, other)
+        captured, live = fields_of(self._captured, one), fields_of(self._live, other)
         for column in ("reply_code", "is_redelivered"):
             if one[column] is not None or other[column] is not None:
                 captured[column.replace("_", "-")] = one[column]
@@ -230,14 +206,14 @@ class Comparison:
 
     def _compare_deliveries(self, where: str, kind: str, one: Rows, other: Rows) -> None:
         rule = {"return": "returns", "publish": "messages"}.get(kind, "deliveries")
-        captured = [_content(self._captured, row) for row in one]
-        live = [_content(self._live, row) for row in other]
+        captured = [content_of(self._captured, row) for row in one]
+        live = [content_of(self._live, row) for row in other]
         missing, extra = Counter(captured), Counter(live)
         missing, extra = missing - extra, extra - missing
         for row, content in zip(one, captured, strict=True):
             if missing[content] > 0:
                 missing[content] -= 1
-                said = _describe(self._captured, row)
+                said = describe(self._captured, row)
                 self._tell(rule, where, kind, f"{kind} missing: {said}", (said, None),
                            row["first_packet_no"])  # fmt: skip
         for row, content in reversed(list(zip(other, live, strict=True))):
@@ -245,8 +221,8 @@ class Comparison:
                 extra[content] -= 1
                 is_open = row["outcome"] is None and not row["is_presettled"] and kind == "deliver"
                 self._tell("extra-deliveries" if is_open else rule, where, kind,
-                           f"{kind} not captured: {_describe(self._live, row)}",
-                           (None, _describe(self._live, row)))  # fmt: skip
+                           f"{kind} not captured: {describe(self._live, row)}",
+                           (None, describe(self._live, row)))  # fmt: skip
         if Counter(captured) != Counter(live):
             return
         if captured != live:
@@ -276,9 +252,9 @@ class Comparison:
             where = f"channel {place[1]}"
             waiting: dict[tuple[object, ...], list[Row]] = {}
             for row in live:
-                waiting.setdefault(_content(self._live, row), []).append(row)
+                waiting.setdefault(content_of(self._live, row), []).append(row)
             for number, row in enumerate(captured, 1):
-                same = waiting.get(_content(self._captured, row))
+                same = waiting.get(content_of(self._captured, row))
                 if not same:
                     continue
                 other = same.pop(0)
@@ -287,72 +263,10 @@ class Comparison:
                 rule = "late-outcome" if row["outcome"] is None else "outcome"
                 said = [r["outcome"] or "nothing" for r in (row, other)]
                 self._tell(rule, where, row["kind"],
-                           f"{row['kind']} {number} ({_describe(self._captured, row)}): captured "
+                           f"{row['kind']} {number} ({describe(self._captured, row)}): captured "
                            f"{said[0]}, live {said[1]}", said, row["first_packet_no"])  # fmt: skip
 
     def _by_session(self, direction: str) -> Iterator[tuple[tuple[int, int], Rows, Rows]]:
-        groups = [_by_place(view, direction) for view in (self._captured, self._live)]
+        groups = [transfers_by_session(view, direction) for view in (self._captured, self._live)]
         for place in sorted(groups[0].keys() | groups[1].keys()):
             yield place, groups[0].get(place, []), groups[1].get(place, [])
-
-
-def _by_place(view: View, direction: str) -> dict[tuple[int, int], Rows]:
-    channels = _channels(view)
-    groups: dict[tuple[int, int], Rows] = {}
-    for row in view.rows("transfers"):
-        if row["direction"] == direction and row["is_complete"]:
-            session = row["session_id"] or 0
-            groups.setdefault((session, channels.get(session, 0)), []).append(row)
-    for rows in groups.values():
-        rows.sort(key=lambda row: row["transfer_id"])
-    return groups
-
-
-def _channels(view: View) -> dict[int, int]:
-    return {row["session_id"]: row["channel"] for row in view.rows("sessions")}
-
-
-def _sequences(view: View, direction: str) -> dict[tuple[int, int], Rows]:
-    """Frames whose order counts, by (session, channel)."""
-    channels = _channels(view)
-    found: dict[tuple[int, int], Rows] = {}
-    for row in view.rows("frames"):
-        if row["direction"] != direction or row["name"] in UNORDERED:
-            continue
-        session = row["session_id"] or 0
-        place = (session, channels.get(session, row["channel"] or 0))
-        found.setdefault(place, []).append(row)
-    return found
-
-
-def _fields(view: View, row: Row) -> dict[str, Any]:
-    text = view.name(row["fields"])
-    if not text:
-        return {}
-    try:
-        fields = dict(json.loads(text))
-        return flat_fields(row["name"], fields) if is_performative(row["name"]) else fields
-    except (ValueError, TypeError):
-        return {"fields": text}
-
-
-def _content(view: View, row: Row) -> tuple[object, ...]:
-    address = row["exchange"] is None and row["kind"] == "transfer"
-    where = view.name(row["address"]) if address else view.name(row["routing_key"])
-    return (row["kind"], view.name(row["exchange"]), where, view.body(row), row["reply_code"])
-
-
-def _describe(view: View, row: Row) -> str:
-    where = view.name(row["address"]) or "/".join(
-        view.name(row[c]) or "" for c in ("exchange", "routing_key")
-    )
-    code = f", {row['reply_code']}" if row["reply_code"] else ""
-    return f"{where}, {row['body_bytes']} bytes, body {view.body(row)}{code}"
-
-
-def _end_text(row: Row, prefix: str) -> str:
-    by = row.get(f"{prefix}_initiator")
-    if by is None:
-        return "not closed"
-    said = (row.get(f"{prefix}_code"), row.get(f"{prefix}_condition"), row.get(f"{prefix}_reason"))
-    return f"closed by the {by} " + " ".join(str(v) for v in said if v is not None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dissectors.options import Options
-from replay.compare import Comparison, Difference, View
+from replay.compare import Comparison, Difference
 from replay.latency import latencies, spread
 from replay.report import ConnectionReport, Report
 from replay.rewrite import Rewriter
 from replay.rules import HARD, RULES, Silence
 from replay.script import ConversationScript, Script, read_script
+from replay.views import View
 
 
 def diff_captures(

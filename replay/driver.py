@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from replay.engine import Engine
-from replay.live import RecordedConnection, Recording
+from replay.live import Recording
 from replay.pacing import SPIN_NS, Pacer
-from replay.script import CLIENT, ConversationScript
+from replay.script import CLIENT
+from replay.session import Limits, RunResult, Session
 from replay.transport import Listener, Poller, Transport, TransportError
 
 NS_PER_S = 1_000_000_000
@@ -25,89 +24,6 @@ FLUSH_BYTES = 64 * 1024
 # Nothing to do and nothing due: look again after this long.
 IDLE_S = 0.05
 GOODBYE_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Every run is bounded."""
-
-    step_timeout_s: float = 10.0
-    max_time_s: float = 300.0
-    connect_timeout_s: float = 10.0
-
-
-@dataclass(slots=True)
-class Session:
-    """One connection of the run."""
-
-    engine: Engine
-    open: Callable[[], Transport]
-    # Connections of the same group wait for each other; copies of a load do not.
-    group: int = 0
-    transport: Transport | None = None
-    recorded: RecordedConnection | None = None
-    failure: str | None = None
-    is_over: bool = False
-    waiting_for: str | None = None
-    waiting_since_ns: int = 0
-    # When we closed our half of a connection that the capture leaves without a close.
-    left_ns: int | None = None
-    sent_bytes: int = 0
-    received_bytes: int = 0
-
-    @property
-    def conversation(self) -> ConversationScript:
-        return self.engine.conversation
-
-    @property
-    def next_ts_ns(self) -> int | None:
-        """When it wants to do something, in capture time; opening the connection is a step too."""
-        if self.is_over or self.left_ns is not None:
-            return None
-        if self.transport is None:
-            return self.conversation.first_ts_ns
-        return self.leaving_ts_ns if self.engine.is_done else self.engine.next_ts_ns
-
-    @property
-    def client_name(self) -> str:
-        """The live client's endpoint as the dissectors print it; empty before it stands."""
-        if self.transport is None:
-            return ""
-        ours = self.engine.side == CLIENT
-        host, port = self.transport.local if ours else self.transport.remote
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-    @property
-    def leaving_ts_ns(self) -> int | None:
-        """When the captured connection ended, where it did so without a close."""
-        row = self.conversation.row
-        if self.engine.side != CLIENT:
-            return None
-        has_ended = row.get("tcp_end") in ("fin", "rst") and not self.engine.is_closed
-        return int(row["last_ts_ns"]) if has_ended else None
-
-    @property
-    def outstanding_ts_ns(self) -> int | None:
-        if self.is_over:
-            return None
-        if self.transport is None or self.engine.is_done:
-            return self.next_ts_ns
-        return self.engine.outstanding_ts_ns
-
-
-@dataclass(slots=True)
-class RunResult:
-    """What happened; the comparison is made of the recording."""
-
-    sessions: list[Session]
-    elapsed_s: float = 0.0
-    lateness_ns: list[int] = field(default_factory=list)
-    # Why it ended before the captured end: max-time, interrupted.
-    stopped: str | None = None
-
-    @property
-    def failures(self) -> list[str]:
-        return [s.failure for s in self.sessions if s.failure]
 
 
 class Driver:
@@ -139,6 +55,8 @@ class Driver:
         # Live times are wall-clock times, of a clock that cannot jump during the run.
         self._wall_ns = time.time_ns() - time.monotonic_ns()
         self._result = RunResult(sessions)
+        # The last step that went out, on any connection: its capture time and its live time.
+        self._last_step = (0, 0)
 
     def run(self) -> RunResult:
         began_ns = time.monotonic_ns()
@@ -219,12 +137,16 @@ class Driver:
                 if session.transport.is_congested:
                     return int(IDLE_S * NS_PER_S)
                 now_ns = time.monotonic_ns()
+                unsettled_ns = self._unsettled_ns(session, ts_ns, now_ns)
+                if unsettled_ns > 0:
+                    return unsettled_ns
                 out = session.engine.poll(now_ns)
                 if out is None:
                     return int(IDLE_S * NS_PER_S)
                 session.waiting_for = None
                 if out.octets:
                     gathered += out.octets
+                    self._last_step = (out.step.ts_ns, now_ns)
                     self._pacer.sent(out.step.ts_ns, now_ns)
                     if self._pacer.speed is not None or len(gathered) > FLUSH_BYTES:
                         self._send(session, bytes(gathered), now_ns)
@@ -233,6 +155,14 @@ class Driver:
             if gathered:
                 self._send(session, bytes(gathered), now_ns)
         return 0
+
+    def _unsettled_ns(self, session: Session, ts_ns: int, now_ns: int) -> int:
+        """What is left of the time that the step before needs to take effect."""
+        settle_ns = session.engine.settle_ns
+        if not settle_ns:
+            return 0
+        last_ts_ns, last_ns = self._last_step
+        return min(settle_ns, ts_ns - last_ts_ns) - (now_ns - last_ns)
 
     def _is_first(self, session: Session, ts_ns: int) -> bool:
         """Nothing captured before this step is still to be done on another connection."""

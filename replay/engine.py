@@ -154,6 +154,13 @@ class Engine(ABC):
     def wake_ns(self) -> int | None:
         return None
 
+    @property
+    def settle_ns(self) -> int:
+        """How long the live peer may need for what was sent before, on whatever connection, until
+        it can answer our next step as captured. The driver keeps the captured distance up to this,
+        at any speed: nothing on the wire says when a publish without confirms has arrived."""
+        return 0
+
     # Cross-connection causality: how far this engine is in the captured timeline. The driver lets
     # no other connection send a step captured later than what is still outstanding here.
     @property

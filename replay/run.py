@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from dissectors.options import Options
 from replay.cleanup import clean_up
-from replay.compare import Comparison, Difference, View
-from replay.driver import Driver, Limits, RunResult, Session
+from replay.compare import Comparison, Difference
+from replay.driver import Driver
 from replay.engine import Credentials, Engine, Settings, make_engine
 from replay.latency import latencies, spread
 from replay.live import Recording
@@ -22,8 +22,10 @@ from replay.rewrite import Rewriter
 from replay.rules import HARD, RULES, Silence
 from replay.safety import Consent, judge
 from replay.script import ConversationScript, Script, Tables, read_script
+from replay.session import Limits, RunResult, Session
 from replay.target import Target, parse_target
 from replay.transport import TlsSettings, Transport, connect, resolve
+from replay.views import View
 
 # Problems that say that the file ends before its time.
 CUT_CODES = frozenset(

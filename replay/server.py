@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from replay.driver import Driver, Limits, Session
+from replay.driver import Driver
 from replay.engine import Settings, make_engine
 from replay.pacing import Pacer, parse_speed
 from replay.plan import refusal_of
@@ -14,6 +14,7 @@ from replay.rewrite import Rewriter
 from replay.rules import HARD, Silence
 from replay.run import fill_report, recording
 from replay.script import Script, read_script
+from replay.session import Limits, Session
 from replay.transport import Listener, Transport
 
 

@@ -37,6 +37,7 @@ from replay.script import CLIENT, ConversationScript
 
 CLOSE_REPLY = {"reply-code": 200, "reply-text": "replay ends", "class-id": 0, "method-id": 0}
 MAX_REMEMBERED = 4096
+SETTLE_NS = 100_000_000
 
 
 class ClientEngine09(Engine):
@@ -101,6 +102,11 @@ class ClientEngine09(Engine):
             times += [s.awaited[0].ts_ns for s in self._channels.values()
                       if s.awaited and not s.is_dead]  # fmt: skip
         return min(times, default=None)
+
+    @property
+    def settle_ns(self) -> int:
+        """A get finds what is in the queue at that moment."""
+        return SETTLE_NS if self._next is not None and self._next.name == "basic.get" else 0
 
     @property
     def is_done(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -173,6 +174,18 @@ def two_connections(port: int) -> None:
         sending.queue_delete("sc.two")
 
 
+def get_across_connections(port: int) -> None:
+    """One connection publishes without confirms, another gets: only time tells it that it may."""
+    with connect(port) as out, connect(port) as back:
+        sending, receiving = out.channel(), back.channel()
+        sending.queue_declare("sc.across")
+        for i in range(10):
+            sending.basic_publish("", "sc.across", b"number %d" % i)
+            time.sleep(0.02)
+            assert receiving.basic_get("sc.across", auto_ack=True)[0] is not None
+        sending.queue_delete("sc.across")
+
+
 SCENARIOS: dict[str, Callable[[int], None]] = {
     "publish": publish,
     "publish-small-frames": publish_small_frames,
@@ -183,4 +196,5 @@ SCENARIOS: dict[str, Callable[[int], None]] = {
     "exchange": exchange,
     "idle": idle,
     "two-connections": two_connections,
+    "get-across-connections": get_across_connections,
 }

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from dissectors.amqp09.frames import HEARTBEAT
+from dissectors.options import Options
 from replay.report import SAME, as_text
 from replay.script import CLIENT, ConversationScript, Script, read_script
 from tests.live.rabbitmq import Broker
 from tests.live.recording import Recording
 from tests.replay.conftest import PREFIX, Replayer
 from tests.replay.scenarios import SCENARIOS
+from tests.samples import sample
 
 pytestmark = pytest.mark.live
 
@@ -29,7 +31,7 @@ def test_a_replay_is_the_same_every_time(
     scenario: str, captured: Captured, replay: Replayer
 ) -> None:
     path, script = captured(scenario)
-    assert len(script.connections) == (2 if scenario == "two-connections" else 1)
+    assert len(script.connections) == (2 if "connections" in scenario else 1)
     for run in range(RUNS_OF.get(scenario, RUNS)):
         report = replay(path, script, speed=SPEED_OF.get(scenario, "max"))
         assert report.exit_code == SAME, f"run {run}\n{as_text(report)}"
@@ -87,6 +89,14 @@ def test_bodies_are_cut_to_the_live_frame_max(captured: Captured, replay: Replay
     assert report.exit_code == SAME, as_text(report)
     limits = [d for d in report.differences if d.rule == "limits"]
     assert [(d.captured, d.live) for d in limits] == [("131072", "4096")]
+
+
+def test_a_decrypted_capture_is_replayed(replay: Replayer) -> None:
+    path = sample("21a")
+    script = read_script(path, Options(keylog=path.replace(".pcap", ".keylog")))
+    report = replay(path, script, keylog=path.replace(".pcap", ".keylog"))
+    assert report.exit_code == SAME, as_text(report)
+    assert sum(c.sent_steps for c in report.connections) > 10
 
 
 def test_semantic_mode_does_the_same(captured: Captured, replay: Replayer) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replay.compare import Comparison, Difference, View
+from replay.compare import Comparison, Difference
 from replay.diff import diff_captures
 from replay.latency import spread
 from replay.pacing import Pacer, parse_speed
@@ -17,6 +17,7 @@ from replay.report import ConnectionReport, Report, as_json, as_junit, as_text
 from replay.rewrite import Rewriter
 from replay.rules import RULES, Silence
 from replay.script import read_script
+from replay.views import View
 from tests.samples import sample
 
 Rows = list[dict[str, Any]]
