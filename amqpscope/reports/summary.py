@@ -168,11 +168,11 @@ def count_by(
     for key in keys:
         column = batch.column(key)
         words: list[str | None] = [None, *column.dictionary.to_pylist()]
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1
+        codes = _filled(column.indices, -1) + 1
         combined = combined * len(words) + codes
         spellings.append(words)
     unique, inverse, counts = np.unique(combined, return_inverse=True, return_counts=True)
-    weights = batch.column(summed).fill_null(0).to_numpy(zero_copy_only=False)
+    weights = _filled(batch.column(summed), 0)
     # Sums of int64 in float64 would round; add.at is exact.
     sums = np.zeros(len(unique), dtype=np.int64)
     np.add.at(sums, inverse.ravel(), weights)
@@ -184,3 +184,12 @@ def count_by(
             values.append(words[position])
         found.append((tuple(reversed(values)), count, total))
     return found
+
+
+def _filled(numbers: pa.Array, absent: int) -> np.ndarray:
+    """Whole numbers with ``absent`` for null. (Array.fill_null would import pandas.)"""
+    values = np.frombuffer(numbers.buffers()[1], numbers.type.to_pandas_dtype())
+    values = values[numbers.offset : numbers.offset + len(numbers)]
+    if not numbers.null_count:
+        return values
+    return np.where(numbers.is_valid().to_numpy(zero_copy_only=False), values, absent)

@@ -17,7 +17,7 @@ from ..transfers import Link
 from .shape import Handler, Head, answered, queue_named, wait
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 CONSUME = "consume"
 GET = "get"
@@ -27,7 +27,7 @@ GET = "get"
 
 
 def consume(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     # 0-9's message class calls the tag a destination; stream consumers have no acknowledgements.
     tag = decoded.get("consumer-tag") or decoded.get("destination") or None
@@ -57,7 +57,7 @@ def consume(
 
 
 def _consume_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     tag = decoded["consumer-tag"]
     waiting: list[Link] = channel.pending.get(CONSUME, [])
@@ -76,7 +76,7 @@ def _consume_ok(
 
 
 def cancel(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect | None:
     """Both sides may cancel; a client that does not wait may still get what was on its way."""
     tag = decoded.get("consumer-tag") or decoded.get("destination")
@@ -92,7 +92,7 @@ def cancel(
 
 
 def _cancel_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect | None:
     tag = decoded["consumer-tag"]
     link = channel.consumers.get(tag)
@@ -102,21 +102,23 @@ def _cancel_ok(
     return Effect(link=link)
 
 
-def _end_consumer(state: RareFrames, channel: Channel, tag: str, link: Link) -> None:
+def _end_consumer(state: ConnectionState, channel: Channel, tag: str, link: Link) -> None:
     """The server sends nothing more to it; its messages may be settled later."""
     del channel.consumers[tag]
     channel.links.remove(link)
     state.end_link(link, {"end_ts_ns": state.dec.ts_ns, "end_kind": "cancelled"})
 
 
-def qos(state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head) -> None:
+def qos(
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+) -> None:
     state.set_prefetch(
         channel, side, decoded["prefetch-count"], decoded["prefetch-size"], decoded["global"]
     )
 
 
 def _credit(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     """RabbitMQ's credit extension."""
     link = channel.consumers.get(decoded["consumer-tag"])
@@ -130,7 +132,7 @@ def _credit(
 
 
 def _publish(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     may_return = bool(decoded["mandatory"] or decoded["immediate"])
     transfer = channel.publish(
@@ -141,7 +143,7 @@ def _publish(
 
 
 def _deliver(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     # A stream's delivery names its queue instead of the key.
     transfer = channel.deliver(
@@ -160,7 +162,7 @@ def _deliver(
 
 
 def _return(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     """An unroutable message comes back; it is tied to its publish once its body is here."""
     transfer = channel.begin(side, RETURN, None, state.dec)
@@ -174,7 +176,7 @@ def _return(
 
 
 def _get(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     queue = queue_named(channel, decoded["queue"])
     is_no_ack = decoded["no-ack"]
@@ -183,7 +185,7 @@ def _get(
 
 
 def _get_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     transfer = state.get_ok(
         channel,
@@ -197,7 +199,7 @@ def _get_ok(
 
 
 def _get_empty(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect | None:
     asked = answered(channel, GET)
     return Effect(link=state.getter(channel, *asked)) if asked else None
@@ -208,7 +210,7 @@ def _get_empty(
 
 def _settle(outcome_without_requeue: int) -> Handler:
     def handle(
-        state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+        state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
     ) -> Effect:
         tag, is_multiple = decoded["delivery-tag"], decoded.get("multiple", False)
         outcome = outcome_without_requeue
@@ -223,14 +225,14 @@ def _settle(outcome_without_requeue: int) -> Handler:
 
 
 def recover(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     channel.recover(state.dec)
     return Effect(outcome=RELEASED)
 
 
 def _confirm_select(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     """Publishes are numbered from here on, whether or not the client waits for the answer."""
     if channel.is_confirming and channel.unplaced is None:
@@ -243,7 +245,7 @@ def _confirm_select(
 
 
 def _confirm_select_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     """Its request was not seen, so how many publishes came since is not known."""
     if not channel.is_confirming:

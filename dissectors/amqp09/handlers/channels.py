@@ -11,23 +11,23 @@ from .connection import close_blame
 from .shape import Handler, Head
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 
 def _open_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     channel.row["established_ts_ns"] = state.dec.ts_ns
 
 
 def _flow(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     state.credit("channel-flow", side, channel, is_active=decoded["active"])
 
 
 def _close(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     if channel.is_closing:
         return  # both sides closed at once: the first one's reason stands
@@ -42,7 +42,7 @@ def _close(
 
 
 def _close_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     state.end_channel(channel, {"end_ts_ns": state.dec.ts_ns})
     return Effect(session_id=channel.session_id)

@@ -16,24 +16,24 @@ from ..transfers import Transfer
 from .shape import MAX_PENDING, Handler, Head, wait
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 OPENED = ("staging-client", "staging-server")
 
 
-def _is_client(state: RareFrames, side: int) -> bool:
+def _is_client(state: ConnectionState, side: int) -> bool:
     return side == state.client_side
 
 
 def _open(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     """Contents are staged in the order in which they were opened."""
     wait(channel, OPENED[side], decoded["identifier"])
 
 
 def _stage(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     kind = PUBLISH if _is_client(state, side) else DELIVER
     transfer = channel.begin(side, kind, None, state.dec)
@@ -49,7 +49,7 @@ def _stage(
 
 
 def _staged(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod
 ) -> Transfer | None:
     identifier = decoded["identifier"]
     transfer = channel.staged.pop((side, identifier), None)
@@ -62,7 +62,7 @@ def _staged(
 
 
 def _publish(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect | None:
     transfer = _staged(state, channel, side, decoded)
     if transfer is None:
@@ -79,7 +79,7 @@ def _publish(
 
 
 def _deliver(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect | None:
     transfer = _staged(state, channel, side, decoded)
     if transfer is None:
@@ -101,7 +101,7 @@ def _deliver(
 
 
 def _content(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     """A content that is neither published nor delivered: tunnel.request, test.content."""
     transfer = channel.begin(side, TRANSFER, None, state.dec)

@@ -22,7 +22,7 @@ from . import basic
 from .shape import Handler, Head, answered, queue_named, wait
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 # Requests of each side that wait for an ok, a reject, an offset or an empty.
 SENT = ("sent-0", "sent-1")
@@ -57,7 +57,7 @@ def _expect_answer(channel: Channel, side: int, head: Head, transfer: Transfer |
 
 
 def _transfer(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     is_publish = side == state.client_side
     link = _publisher(state, channel, decoded) if is_publish else _receiver(state, channel, decoded)
@@ -95,7 +95,7 @@ def _transfer(
     return Effect(transfer=transfer)
 
 
-def _fill(state: RareFrames, channel: Channel, transfer: Transfer, octets: bytes) -> None:
+def _fill(state: ConnectionState, channel: Channel, transfer: Transfer, octets: bytes) -> None:
     transfer.body_size = len(octets)
     if octets:
         transfer.add_body(octets, 0, len(octets))
@@ -134,12 +134,12 @@ def _properties(decoded: DecodedMethod) -> Properties:
     return properties
 
 
-def _publisher(state: RareFrames, channel: Channel, decoded: DecodedMethod) -> Link:
+def _publisher(state: ConnectionState, channel: Channel, decoded: DecodedMethod) -> Link:
     exchange = decoded["exchange"] or decoded["destination"]
     return channel.publishers.get(exchange) or state.new_publisher(channel, exchange, state.dec)
 
 
-def _receiver(state: RareFrames, channel: Channel, decoded: DecodedMethod) -> Link:
+def _receiver(state: ConnectionState, channel: Channel, decoded: DecodedMethod) -> Link:
     destination = decoded["destination"]
     asked = next((a for a in channel.pending.get(GETS, []) if a[0] == destination), None)
     if asked is not None:
@@ -150,7 +150,7 @@ def _receiver(state: RareFrames, channel: Channel, decoded: DecodedMethod) -> Li
 
 
 def _get(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect:
     queue = queue_named(channel, decoded["queue"])
     wait(channel, GETS, (decoded["destination"], queue, decoded["no-ack"]))
@@ -158,7 +158,7 @@ def _get(
 
 
 def _empty(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     answered(channel, GETS)
     _answered_by(channel, side, head)
@@ -168,7 +168,7 @@ def _empty(
 
 
 def _open(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     if len(channel.references) >= MAX_REFERENCES:
         state.problem("limit09.references", f"more than {MAX_REFERENCES} open references", side)
@@ -177,7 +177,7 @@ def _open(
 
 
 def _append(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> Effect | None:
     reference = channel.references.get((side, decoded["reference"]))
     if reference is None:
@@ -191,13 +191,13 @@ def _append(
 
 
 def _close(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     if (side, decoded["reference"]) in channel.references:
         _close_reference(state, channel, (side, decoded["reference"]))
 
 
-def _close_reference(state: RareFrames, channel: Channel, key: tuple[int, bytes]) -> None:
+def _close_reference(state: ConnectionState, channel: Channel, key: tuple[int, bytes]) -> None:
     reference = channel.references.pop(key)
     for transfer in reference.transfers:
         transfer.is_gapped = transfer.is_gapped or reference.size != len(reference.octets)
@@ -208,7 +208,7 @@ def _request(handler: Handler | None = None) -> Handler:
     """A request that does what its handler says and is then answered like a transfer."""
 
     def handle(
-        state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+        state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
     ) -> Effect | None:
         _expect_answer(channel, side, head, None)
         return handler(state, channel, side, decoded, head) if handler else None
@@ -234,7 +234,7 @@ def _answered_by(channel: Channel, side: int, head: Head) -> list[Sent]:
 
 def _answer(outcome: int) -> Handler:
     def handle(
-        state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+        state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
     ) -> Effect:
         first = None
         for sent in _answered_by(channel, side, head):
@@ -252,7 +252,7 @@ def _answer(outcome: int) -> Handler:
 
 
 def _offset(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     _answered_by(channel, side, head)
 

@@ -9,13 +9,13 @@ from ..methods import DecodedMethod
 from .shape import Handler, Head, answered, wait
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 DECLARE = "declare"
 
 
 def _declare(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     name = decoded["queue"]
     if name:
@@ -25,7 +25,7 @@ def _declare(
 
 
 def _declare_ok(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     asked = answered(channel, DECLARE)
     name = decoded["queue"]

@@ -10,11 +10,11 @@ from ..effects import Effect
 from ..methods import DecodedMethod
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 Head = Mapping[str, Any]
 # The channel is None for the connection class and only there.
-Handler = Callable[["RareFrames", Any, int, DecodedMethod, Head], Effect | None]
+Handler = Callable[["ConnectionState", Any, int, DecodedMethod, Head], Effect | None]
 
 # Requests of one kind that wait for their answers on one channel.
 MAX_PENDING = 4096

@@ -14,14 +14,14 @@ from ..transactions import ENDING
 from .shape import Handler, Head, answered, wait
 
 if TYPE_CHECKING:
-    from ..rare import RareFrames
+    from ..state import ConnectionState
 
 # Branches whose commit or rollback is not answered.
 DECIDING = "deciding"
 
 
 def _select(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     channel.row["is_transactional"] = True
     if channel.transaction is None:
@@ -29,7 +29,7 @@ def _select(
 
 
 def _end(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     channel.row["is_transactional"] = True
     if channel.transaction is None:
@@ -41,7 +41,7 @@ def _end(
 
 def _ended(count: str, is_committed: bool) -> Handler:
     def handle(
-        state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+        state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
     ) -> None:
         channel.row[count] = channel.row.get(count, 0) + 1
         transaction = answered(channel, ENDING)
@@ -55,7 +55,7 @@ def _ended(count: str, is_committed: bool) -> Handler:
 
 
 def _dtx_select(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     channel.row["is_transactional"] = True
 
@@ -67,7 +67,7 @@ def _xid(decoded: DecodedMethod) -> str:
 
 
 def _dtx_start(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     """The channel works for this branch until it ends or another one starts."""
     channel.row["is_transactional"] = True
@@ -75,7 +75,7 @@ def _dtx_start(
 
 
 def _dtx_end(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     transaction: Transaction | None = channel.transaction
     if transaction is not None and transaction.transaction_id == _xid(decoded):
@@ -83,14 +83,14 @@ def _dtx_end(
 
 
 def _dtx_decide(
-    state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+    state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     wait(channel, DECIDING, _xid(decoded))
 
 
 def _dtx_decided(count: str, is_committed: bool) -> Handler:
     def handle(
-        state: RareFrames, channel: Channel, side: int, decoded: DecodedMethod, head: Head
+        state: ConnectionState, channel: Channel, side: int, decoded: DecodedMethod, head: Head
     ) -> None:
         channel.row[count] = channel.row.get(count, 0) + 1
         transaction = state.branches.pop(answered(channel, DECIDING), None)
