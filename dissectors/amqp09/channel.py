@@ -321,8 +321,8 @@ class Channel:
         t.add_body(buf, start, end)
         if t.link is not None:
             t.link.body_bytes += end - start
-        if cython.cast(cython.ulonglong, t.body_bytes) >= t.body_size:
-            if cython.cast(cython.ulonglong, t.body_bytes) > t.body_size:
+        if t.body_bytes >= t.body_size:
+            if t.body_bytes > t.body_size:
                 self.note(
                     "content09.body_too_long",
                     f"{t.body_bytes} octets of body, {t.body_size} announced",
@@ -355,7 +355,7 @@ class Channel:
     def assembled(self, side: cython.int, t: Transfer, dec: StreamDecoder) -> cython.int:
         """All of a content was seen (or all that will be)."""
         if not t.is_gapped and t.has_header:
-            t.is_complete = cython.cast(cython.ulonglong, t.body_bytes) == t.body_size
+            t.is_complete = t.body_bytes == t.body_size
         t.is_assembled = True
         if side:
             self.current_1 = t.parent
@@ -626,11 +626,9 @@ class Channel:
     def _take_up_to(self, waiting: dict, low: cython.ulonglong, tag: cython.ulonglong) -> list:
         """Take out all with a tag up to this one; walk whichever is shorter, tags or dict."""
         n: cython.ulonglong
+        near: cython.ulonglong = 2 * len(waiting) + 64
         taken: list = []
-        if (
-            low <= tag < MAX_UINT64
-            and tag - low <= 2 * cython.cast(cython.ulonglong, len(waiting)) + 64
-        ):
+        if low <= tag < MAX_UINT64 and tag - low <= near:
             for n in range(low, tag + 1):
                 t = waiting.pop(n, None)
                 if t is not None:

@@ -35,7 +35,7 @@ cdef class Transfer:
     cdef public long long first_packet
     cdef public long long last_packet
     cdef public long long frame_count
-    cdef public long long body_bytes
+    cdef public unsigned long long body_bytes
     cdef public unsigned long long body_size
     cdef public unsigned long long missing_bytes
     cdef public object hasher
