@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import dissectors
@@ -10,6 +12,9 @@ from amqpscope.progress import Progress
 from amqpscope.reports.summary import Summary
 from dissectors.options import Options
 from dissectors.writers import write_tables
+
+
+OBJECTS_PER_COLLECTION = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,17 @@ class Result:
     unreadable_because: str | None = None
 
 
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Rows and messages are freed by count; the search for cycles would find nearly none."""
+    before = gc.get_threshold()
+    gc.set_threshold(OBJECTS_PER_COLLECTION, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def dissect(
     captures: Iterable[str],
     options: Options,
@@ -33,7 +49,7 @@ def dissect(
     captures = tuple(captures)
     dissection = dissectors.open(captures, options)
     summary = Summary()
-    with Progress(dissection) as batches:
+    with rare_collections(), Progress(dissection) as batches:
         if directory is not None:
             counts = write_tables(batches, directory, file_format, watch=summary.add)
         else:

@@ -58,6 +58,8 @@ def cli() -> None:
 
 def main() -> None:
     backend.choose()
+    # No command does linear algebra: its threads would only spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli(prog_name="amqpscope")
     except BrokenPipeError:
