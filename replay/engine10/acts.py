@@ -32,6 +32,8 @@ class Act:
     before: Before
     session: SessionPair | None = None
     link: LinkPair | None = None
+    # We sent it after our own close, which should have been our last word (1.0 §2.4.3).
+    is_afterword: bool = False
     # transfer
     delivery: OwnDelivery | None = None
     is_first: bool = False
@@ -67,6 +69,8 @@ class Reply:
     link: LinkPair | None = None
     delivery: PeerDelivery | None = None
     is_given_up: bool = False
+    # It came after the peer's close, which should have been its last word (1.0 §2.4.3).
+    is_afterword: bool = False
 
 
 @dataclass(slots=True)

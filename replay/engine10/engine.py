@@ -160,7 +160,7 @@ class Engine10(Engine):
         wait = self._gates.remaining()
         self._wait = wait
         self.waiting_for = None if wait is None else wait.text
-        if wait is None and self._live.has_peer_close and self._live.has_own_close:
+        if wait is None and self._live.has_peer_close:
             self.is_closed = True
         return wait is None
 
@@ -219,23 +219,23 @@ class Engine10(Engine):
         live = self._live
         if not live.has_peer_close:
             return
-        left = self._acts[self._at :]
-        own_close = next((i for i, act in enumerate(left) if act.name == "close"), None)
+        left = [act for act in self._acts[self._at :] if not act.is_afterword]
+        own_close = next((act for act in left if act.name == "close"), None)
         if not live.has_own_close:
-            live.has_own_close = True
-            octets = make_frame("close", {}) if own_close is None else left[own_close].frame.octets
+            octets = make_frame("close", {}) if own_close is None else own_close.frame.octets
             self._send_now(octets)
             self.sent_step_count += own_close is not None
-        # What the capture shows behind either close was never to be expected.
+        # What the capture shows behind the peer's close was never to be expected.
         closes = (r.step.no for r in self._reading.replies if r.name == "close")
         peer_close = next(closes, len(self.conversation.steps))
-        lost = [act for act in left[:own_close] if act.step.no < peer_close]
+        lost = [act for act in left if act is not own_close and act.step.no < peer_close]
         self.skipped_step_count += len(lost)
         if lost:
             self.note("closed", f"the peer closed before {len(lost)} of our frames", "soft")
-        self._at = len(self._acts)
+        self._at += len(left)
         self._pending = []
-        self.is_closed = True
+        # Some brokers go on after their close: then what the capture has of it is waited for.
+        self.is_closed = self._is_idle() and self._gates.remaining() is None
 
     def _refuse(self) -> None:
         self._fail(f"no answer: {self._prologue.waiting_for} did not come")
@@ -296,6 +296,8 @@ class Engine10(Engine):
             live.has_own_close = True
         elif act.name == "begin" and session is not None:
             self._bind_session(session)
+            while session.deferred:
+                self._send_now(session.deferred.pop(0))
         elif act.name == "end" and session is not None:
             session.has_own_end, session.is_end_due = True, False
         elif act.name == "attach" and link is not None:

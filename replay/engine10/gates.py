@@ -58,11 +58,11 @@ class Gates:
     def remaining(self) -> Wait | None:
         """What the capture shows in answer and has not come, when all our acts are done."""
         reading = self._reading
-        return (
-            self._outcomes(len(reading.outcomes))
-            or self._deliveries(len(reading.deliveries))
-            or self._replies(len(reading.replies))
-        )
+        wait = None
+        if not self._live.has_peer_close:
+            wait = self._outcomes(len(reading.outcomes))
+            wait = wait or self._deliveries(len(reading.deliveries))
+        return wait or self._replies(len(reading.replies))
 
     def outstanding_ts_ns(self) -> int | None:
         """When the oldest answer that has not come was captured, of those before our acts."""
@@ -89,8 +89,10 @@ class Gates:
         return None
 
     def _has_replied(self, reply: Reply) -> bool:
-        if reply.is_given_up or self._live.has_peer_close:
+        if reply.is_given_up:
             return True
+        if self._live.has_peer_close:
+            return not reply.is_afterword or _has_said(self._live, reply)
         return _REPLIED[reply.name](self._live, reply)
 
     def _synthetic(self, act: Act) -> Wait | None:
@@ -268,6 +270,17 @@ def _is_drained(live: Live, reply: Reply) -> bool:
     return not has_credit(link)
 
 
+def _has_said(live: Live, reply: Reply) -> bool:
+    said = _SAID.get(reply.name)
+    return said is None or said(live, reply)
+
+
+#: What the peer really said, whatever its close has ended.
+_SAID: dict[str, Callable[[Live, Reply], bool]] = {
+    "detach": lambda live, reply: reply.link is None or reply.link.has_peer_detach,
+    "end": lambda live, reply: reply.session is None or reply.session.has_peer_end,
+    "close": lambda live, reply: live.peer_close_count > 1,
+}
 _REPLIED: dict[str, Callable[[Live, Reply], bool]] = {
     "open": lambda live, reply: live.peer_open is not None,
     "begin": _has_begun,

@@ -69,6 +69,7 @@ class Listener:
     def _end(self, frame: Frame, session: SessionPair | None, link: LinkPair | None) -> None:
         if session is None:
             return
+        session.has_peer_end = True
         session.kill()
         is_answered = session.has_own_end or session.is_end_due or session.is_end_captured
         if not is_answered:
@@ -77,6 +78,7 @@ class Listener:
 
     def _close(self, frame: Frame, session: SessionPair | None, link: LinkPair | None) -> None:
         self._live.has_peer_close = True
+        self._live.peer_close_count += 1
         for pair in self._reading.sessions:
             pair.kill()
 
@@ -110,7 +112,7 @@ class Listener:
         detach = {"handle": handle, "closed": True, **_refusal()}
         answers = [make_frame("attach", attach, channel), make_frame("detach", detach, channel)]
         termini = " → ".join(str(address) for address in termini_of(frame))
-        self._unmatched(f"attach {frame.text('name')} ({termini})", answers)
+        self._unmatched(f"attach {frame.text('name')} ({termini})", answers, session)
 
     def _learn_addresses(self, frame: Frame, pair: LinkPair) -> None:
         """What the capture's peer called a node and the live one calls otherwise."""
@@ -125,6 +127,7 @@ class Listener:
     def _detach(self, frame: Frame, session: SessionPair | None, link: LinkPair | None) -> None:
         if link is None:
             return
+        link.has_peer_detach = True
         link.kill()
         is_answered = link.has_own_detach or link.is_detach_due or link.is_detach_captured
         if not is_answered and link.own_handle is not None:
@@ -190,12 +193,17 @@ class Listener:
 
     # -- what the capture does not have ---------------------------------------------------
 
-    def _unmatched(self, what: str, refusal: list[bytes]) -> None:
+    def _unmatched(
+        self, what: str, refusal: list[bytes], session: SessionPair | None = None
+    ) -> None:
         engine = self._engine
         engine.note("unmatched", f"not in the capture: {what}", "soft")
         if engine.role != "server":
             return
         if engine.settings.unmatched == "error":
+            if session is not None and not self._live.has_own_begun(session):
+                session.deferred += refusal
+                return
             for octets in refusal:
                 self._answer(octets)
         elif engine.settings.unmatched == "close":

@@ -28,6 +28,7 @@ class Live:
         self.has_own_close = False
         self.peer_open: Frame | None = None
         self.has_peer_close = False
+        self.peer_close_count = 0
         self.sessions: dict[int, SessionPair] = {}
         self.links: dict[int, LinkPair] = {}
         self.names = Names()
@@ -65,6 +66,9 @@ class Live:
 
     def has_peer_begun(self, pair: SessionPair) -> bool:
         return pair.live is not None and bool(endpoint(pair.live, self.peer_side).has_begun)
+
+    def has_own_begun(self, pair: SessionPair) -> bool:
+        return pair.live is not None and bool(endpoint(pair.live, self.side).has_begun)
 
     def transaction_names(self) -> Names:
         """What a coordinator's messages speak of: transactions by their live ids."""

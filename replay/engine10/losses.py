@@ -23,14 +23,16 @@ class Losses:
     def is_lost(self, act: Act) -> bool:
         """Whatever it speaks of is gone, or was never there."""
         session = act.session
-        if self._live.has_own_close or (act.delivery is not None and act.delivery.is_skipped):
+        if self._live.has_own_close and not act.is_afterword:
+            return True
+        if act.delivery is not None and act.delivery.is_skipped:
             return True
         if session is not None:
             if act.name == "begin":
                 return session.is_dead and session.is_begun_by_peer
             if act.name == "end":
                 return session.live is None or session.has_own_end
-            if session.is_dead:
+            if session.is_dead and not act.is_afterword:
                 return True
         return act.link is not None and self._is_link_lost(act, act.link)
 

@@ -16,7 +16,9 @@ class SessionPair:
 
     __slots__ = (
         "captured",
+        "deferred",
         "has_own_end",
+        "has_peer_end",
         "is_begun_by_peer",
         "is_dead",
         "is_end_captured",
@@ -43,6 +45,7 @@ class SessionPair:
         # The capture has an end of ours that is still to come; we have sent one.
         self.is_end_due = False
         self.has_own_end = False
+        self.has_peer_end = False
         self.live: Any | None = None
         # Ended by the peer, or never answered: nothing more is sent on it.
         self.is_dead = False
@@ -53,6 +56,9 @@ class SessionPair:
         self.own_unanswered: dict[int, OwnDelivery] = {}
         # By live delivery-id: the peer's deliveries that it will settle itself.
         self.peer_unsettled: dict[int, PeerDelivery] = {}
+
+        # Answers that have to wait until we have begun the session ourselves.
+        self.deferred: list[bytes] = []
 
     def mute(self) -> None:
         """An outcome or a window did not come in time: no second wait for its like."""
@@ -74,6 +80,7 @@ class LinkPair:
         "coming_id",
         "deliveries",
         "has_own_detach",
+        "has_peer_detach",
         "is_attached_by_peer",
         "is_dead",
         "is_detach_captured",
@@ -107,6 +114,7 @@ class LinkPair:
         # The capture has a detach of ours that is still to come; we have sent one.
         self.is_detach_due = False
         self.has_own_detach = False
+        self.has_peer_detach = False
         # While the capture is read: the peer's flow gives up credit.
         self.is_drained = False
         self.live: Any | None = None

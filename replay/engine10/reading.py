@@ -63,6 +63,8 @@ class Reading:
         self._sending: dict[int, OwnDelivery] = {}
         self._coming: dict[int, tuple[int | None, list[bytes]]] = {}
         self._answered: set[int] = set()
+        self._has_peer_close = False
+        self._has_own_close = False
         for step in conversation.steps:
             self._read(step)
 
@@ -92,6 +94,8 @@ class Reading:
         act = Act(step, frame, self._before(), self._pair(session), self._link(session, link))
         act.is_overdraft = credit is not None and credit <= 0
         act.gives_up = advance > 0
+        act.is_afterword = self._has_own_close
+        self._has_own_close |= frame.name == "close"
         own = _OWN.get(frame.name)
         if own is not None:
             own(self, act)
@@ -224,7 +228,11 @@ class Reading:
     def _peer_reply(
         self, step: Step, frame: Frame, session: SessionPair | None, link: LinkPair | None
     ) -> None:
-        self.replies.append(Reply(frame.name, step, session, link))
+        reply = Reply(frame.name, step, session, link)
+        if self._has_peer_close:
+            reply.is_afterword = True
+        self._has_peer_close |= frame.name == "close"
+        self.replies.append(reply)
         if frame.name == "detach" and link is not None:
             link.is_detach_captured = True
         elif frame.name == "end" and session is not None:
