@@ -341,6 +341,6 @@ class Engine10(Engine):
     def _skip(self, act: Act) -> Outgoing:
         self._losses.leave_out(act)
         self._at += 1
-        self.skipped_step_count += 1
+        self.skipped_step_count += not act.is_afterword
         self._wait = self.waiting_for = None
         return Outgoing(b"", act.step)
