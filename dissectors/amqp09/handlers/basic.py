@@ -105,7 +105,8 @@ def _cancel_ok(
 def _end_consumer(state: ConnectionState, channel: Channel, tag: str, link: Link) -> None:
     """The server sends nothing more to it; its messages may be settled later."""
     del channel.consumers[tag]
-    channel.links.remove(link)
+    if link in channel.links:  # else it was forgotten, because there were too many
+        channel.links.remove(link)
     state.end_link(link, {"end_ts_ns": state.dec.ts_ns, "end_kind": "cancelled"})
 
 

@@ -25,6 +25,9 @@ def _select(
 ) -> None:
     channel.row["is_transactional"] = True
     if channel.transaction is None:
+        # What came before is in no transaction, and a transactional channel has no confirms.
+        channel.place_confirms(state.dec)
+        channel.unplaced = None
         state.begin_transaction(channel)
 
 
@@ -33,8 +36,12 @@ def _end(
 ) -> None:
     channel.row["is_transactional"] = True
     if channel.transaction is None:
-        # Its select was not seen: what came before cannot be told apart any more.
+        # Its select was not seen: what was published since the capture began belongs to it.
         state.begin_transaction(channel)
+        waiting = channel.unplaced.publishes if channel.unplaced is not None else []
+        channel.unplaced = None
+        for transfer in waiting:
+            state.add_to_transaction(channel, transfer, state.dec)
     wait(channel, ENDING, channel.transaction)
     state.begin_transaction(channel)
 

@@ -182,3 +182,23 @@ def test_client_is_found_by_methods_when_ports_do_not_tell() -> None:
     assert connection["client"].endswith(":50001")
     assert connection["client_known_by"] == "method"
     assert {row["direction"] for row in where(tables["frames"], name="basic.publish")} == {"c2s"}
+
+
+def test_transactions_of_a_capture_that_begins_in_the_middle() -> None:
+    wire = Wire09().start().open().client(1, "tx.select").server(1, "tx.select-ok")
+    begun = len(wire.talk.packets)
+    wire.publish(1, b"first").client(1, "tx.commit").server(1, "tx.commit-ok")
+    wire.publish(1, b"second").client(1, "tx.rollback").server(1, "tx.rollback-ok")
+    wire.talk.packets = wire.talk.packets[begun:]
+    rows = sorted(wire.tables()["transfers"], key=lambda row: row["transfer_id"])
+    assert [row["transaction_outcome"] for row in rows] == ["committed", "rolled-back"]
+
+
+def test_transaction_selected_within_a_capture_that_begins_in_the_middle() -> None:
+    wire = Wire09().start().open()
+    begun = len(wire.talk.packets)
+    wire.publish(1, b"before").client(1, "tx.select").server(1, "tx.select-ok")
+    wire.publish(1, b"inside").client(1, "tx.commit").server(1, "tx.commit-ok")
+    wire.talk.packets = wire.talk.packets[begun:]
+    rows = sorted(wire.tables()["transfers"], key=lambda row: row["transfer_id"])
+    assert [row["transaction_outcome"] for row in rows] == [None, "committed"]
