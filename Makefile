@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 HOT := $(shell find dissectors -name '*.pxd' -o -name '*.py' | sort)
 
-.PHONY: demo test quick bench lint docs clean system-packages
+.PHONY: demo test quick bench bench-spark dist lint docs clean system-packages
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.built
@@ -24,6 +24,16 @@ MEGABYTES ?= 60
 bench: system-packages $(VENV)/.test $(VENV)/.built
 	$(PY) -m bench.race --megabytes $(MEGABYTES)
 	$(PY) -m bench.replay_race
+
+# Memory of one huge flow, cost against dissect, and how it grows; GIGABYTES="0.5 2 8" for the long distance.
+GIGABYTES ?= 0.1 0.2 0.4
+FLOW_GIGABYTES ?= 0.5
+bench-spark: $(VENV)/.built
+	$(PY) -m bench.spark --flow $(FLOW_GIGABYTES) $(GIGABYTES)
+
+# What spark-submit ships to a cluster: see docs/spark.md.
+dist: $(VENV)/.built
+	$(PY) -m spark_etl.dist dist
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

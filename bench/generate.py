@@ -21,12 +21,13 @@ def generate(
     seed: int = 1,
     loss: float = 0.0,
     reorder: float = 0.0,
+    connections: int = CONNECTIONS,
 ) -> None:
     """The same arguments give the same file, octet by octet."""
     rng = random.Random(seed)
     with open(path, "wb", buffering=1 << 20) as file:
         capture = Capture(file, random.Random(seed + 1), loss, reorder)
-        talks = [Conversation(capture, number, traffic09.PORT) for number in range(CONNECTIONS)]
+        talks = [Conversation(capture, number, traffic09.PORT) for number in range(connections)]
         makers: list[Iterator[None]] = [
             traffic09.rounds(talk, rng)
             if dialect == "0-9-1"
@@ -48,11 +49,18 @@ def generate(
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--loss", type=float, default=0.0, help="Share of packets left out, 0 to 1.")
 @click.option("--reorder", type=float, default=0.0, help="Share of packets swapped, 0 to 1.")
+@click.option("--connections", type=int, default=CONNECTIONS, show_default=True)
 def main(
-    path: Path, dialect: str, megabytes: float, seed: int, loss: float, reorder: float
+    path: Path,
+    dialect: str,
+    megabytes: float,
+    seed: int,
+    loss: float,
+    reorder: float,
+    connections: int,
 ) -> None:
     """Write a capture of busy AMQP connections to PATH."""
-    generate(path, dialect, megabytes, seed, loss, reorder)
+    generate(path, dialect, megabytes, seed, loss, reorder, connections)
 
 
 if __name__ == "__main__":
