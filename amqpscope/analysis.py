@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amqpscope.cli.options import fail
-from amqpscope.reports import outputs
+from amqpscope.reports import metrics
 from amqpscope.spinner import Spinner
 from dissectors.options import Options
 from spark_etl.analysis import Request, analyze, check
@@ -74,7 +74,7 @@ def _run(wish: Wish, request: Request, as_json: bool) -> str:
             watch(spark, request, is_once=wish.is_once, tell=spinner.tell)
         else:
             analyze(spark, request, spinner.tell)
-    return (outputs.as_json if as_json else outputs.as_text)(request.output, wish.output)
+    return (metrics.as_json if as_json else metrics.as_text)(request.output, wish.output)
 
 
 def _task_counter(spark: SparkSession) -> Callable[[], tuple[int, int] | None]:
