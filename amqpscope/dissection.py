@@ -13,7 +13,6 @@ from amqpscope.reports.summary import Summary
 from dissectors.options import Options
 from dissectors.writers import write_tables
 
-
 OBJECTS_PER_COLLECTION = 100_000
 
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from dissectors.pipeline import Dissection
 
 
-def open(paths, options=None) -> Dissection:  # noqa: A001  (the front door reads best so)
+def open(paths, options=None) -> Dissection:
     """Dissect captures: iterate over (table name, Arrow record batch), streaming."""
     from dissectors.pipeline import Dissection
 

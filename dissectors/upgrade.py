@@ -5,7 +5,8 @@ Reads heads only, as far as they tell whether AMQP follows; it is no HTTP implem
 
 from __future__ import annotations
 
-# "amqp" is the OASIS binding's subprotocol (AMQP WebSocket Binding 1.0 §2.1), the other its draft's.
+# "amqp" is the OASIS binding's subprotocol (AMQP WebSocket Binding 1.0 §2.1), the other is of its
+# draft.
 SUBPROTOCOLS = frozenset({"amqp", "amqpwsb10"})
 HEAD_END = b"\r\n\r\n"
 # A longer head is not read: servers refuse such requests too.

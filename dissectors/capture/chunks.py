@@ -71,8 +71,8 @@ class Chunk:
 
 class ChunkWriter:
     """Sorts a reader's packets into chunks. ``ready`` holds (flow key, order_ns and packet_no of
-    the first packet, order_ns of the last, numbers, octets), ``bad`` a (order_ns, packet_no, ts_ns, size, first bytes)
-    for each packet with broken headers, up to a limit."""
+    the first packet, order_ns of the last, numbers, octets), ``bad`` a (order_ns, packet_no,
+    ts_ns, size, first bytes) for each packet with broken headers, up to a limit."""
 
     def __init__(self, reader: Reader, view: PacketView, last_packet_no, max_bad) -> None:
         self.reader = reader
