@@ -1,6 +1,8 @@
 """Settlement on one connection (1.0 §2.6.12, §2.7.6, §3.4): who stated which outcome for which
 deliveries, and when a delivery's row can be written."""
 
+from typing import Optional
+
 import cython
 
 from dissectors.amqp10.delivery import Delivery, DeliveryState
@@ -45,7 +47,7 @@ class Settlement(FlowControl):
         first: cython.longlong,
         last: cython.longlong,
         settled: cython.int,
-        state: DeliveryState,
+        state: Optional[DeliveryState],  # noqa: UP045  (Cython reads it)
     ) -> Delivery:
         """1.0 §2.7.6: state and settlement of a range of delivery-ids, stated by one side.
         The first delivery concerned, or None if none is known."""

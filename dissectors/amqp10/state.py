@@ -8,6 +8,8 @@ and this file joins transfers to deliveries. The rare changes (begin, attach, de
 in `lifecycle.py`, transactions in `transactions.py`.
 """
 
+from typing import Optional
+
 import cython
 
 from dissectors.amqp10.assembly import finish_message
@@ -51,7 +53,7 @@ class ConnectionState(Settlement):
         more: cython.int,
         resume: cython.int,
         aborted: cython.int,
-        state: DeliveryState,
+        state: Optional[DeliveryState],  # noqa: UP045  (Cython reads it)
         buf: bytes,
         start: cython.Py_ssize_t,
         end: cython.Py_ssize_t,
