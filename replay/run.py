@@ -138,7 +138,7 @@ def drive(
         Session(engine, lambda: open_transport(target, options), engine.settings.copy_no or 0)
         for engine in engines
     ]
-    limits = Limits(plan.step_timeout_s, plan.max_time_s, options.connect_timeout_s)
+    limits = Limits(plan.step_timeout_s, plan.max_time_s)
     return Driver(
         sessions,
         Pacer(parse_speed(plan.speed), plan.pace),

@@ -17,7 +17,6 @@ class Limits:
 
     step_timeout_s: float = 10.0
     max_time_s: float = 300.0
-    connect_timeout_s: float = 10.0
 
 
 @dataclass(slots=True)

@@ -9,34 +9,25 @@ from __future__ import annotations
 from dissectors.amqp09.frames import HEARTBEAT, METHOD
 from dissectors.amqp09.methods import encode_method
 from replay.engine import Engine, Outgoing, Settings
-from replay.engine09.channel import ChannelState, Window
-from replay.engine09.gates import RECOVERING, Gates, Wait
+from replay.engine09.channel import ChannelState
+from replay.engine09.gates import Gates, Wait
 from replay.engine09.handshake import Handshake
 from replay.engine09.listening import Listening
-from replay.engine09.parts import PROTOCOL_HEADER, Part, encode_part, is_request, read_parts
+from replay.engine09.parts import PROTOCOL_HEADER, Part, encode_part, read_parts
 from replay.engine09.prologue import with_prologue
-from replay.engine09.rewriting import (
-    AS_CAPTURED,
-    SKIPPED,
-    ContentPlan,
-    ContentRewriter,
-    PendingNameError,
-    reencode_method,
-    rename_method,
-)
+from replay.engine09.rendering import Rendering
+from replay.engine09.rewriting import PendingNameError
 from replay.engine09.settling import MissingDeliveryError, Settling
 from replay.engine09.vocabulary import (
-    ANSWERS,
     HANDSHAKE,
     NAME_ARGUMENTS,
-    SECRETS,
     SETTLEMENTS,
     vocabulary,
 )
 from replay.script import CLIENT, ConversationScript
 
 CLOSE_REPLY = {"reply-code": 200, "reply-text": "replay ends", "class-id": 0, "method-id": 0}
-MAX_REMEMBERED = 4096
+# What a broker takes at most until a message can be found in its queue, on a busy machine.
 SETTLE_NS = 100_000_000
 
 
@@ -56,17 +47,12 @@ class ClientEngine09(Engine):
         self.handshake = Handshake(self._parts, self.vocabulary, settings)
         self.handshake.secrets = self.secrets
         self._gates = Gates(self._channels, settings.causality)
-        self._contents = ContentRewriter(
-            self.rewriter, settings.mode == "semantic", self.body_hashes
-        )
         self._settling = Settling(self._parts, self.rewriter)
         self._listening = Listening(self, self._channels, self._gates, self._settling)
-        self._remembered: dict[bytes, bytes] = {}
-        self._remembered_names = 0
+        self._rendering = Rendering(self, self._channels, self._listening, self._settling)
         self._cursor = -1
         self._next: Part | None = None
         self._pending: Wait | None = None
-        self._prologue = bytearray()
         self._expect_names()
         self._advance()
 
@@ -128,7 +114,7 @@ class ClientEngine09(Engine):
         self._pending = self._gates.wait(part)
         if self._pending is None:
             try:
-                octets = self._render(part)
+                octets = self._rendering.render(part)
             except PendingNameError as error:
                 self._pending = self._wait_for_name(str(error))
             except MissingDeliveryError as missing:
@@ -164,8 +150,7 @@ class ClientEngine09(Engine):
 
     def opened(self) -> None:
         """The handshake is done: limits are known."""
-        self._contents.frame_max = self.handshake.frame_max
-        self._contents.captured_frame_max = self.handshake.captured_frame_max
+        self._rendering.limit(self.handshake.frame_max, self.handshake.captured_frame_max)
 
     def will_answer_close(self, channel: int) -> bool:
         """The capture has a close of this channel by the server here, and our answer to it."""
@@ -225,129 +210,7 @@ class ClientEngine09(Engine):
         elif name == "tx.commit-ok":
             self.channel(part.channel).captured.commit()
 
-    # -- what goes out --------------------------------------------------------------------
-
-    def _render(self, part: Part) -> bytes:
-        """The octets of a step; empty where it is skipped or was said already."""
-        assert part.step is not None
-        if part.type != METHOD:
-            return self._render_content(part)
-        name = part.name
-        state = self.channel(part.channel)
-        if name in ANSWERS:
-            return self._render_answer(part, state)
-        if name in SECRETS:
-            self.note("secret", f"{name} was not sent: its secret is not ours", step=part.step)
-            return b""
-        if state.is_dead and name == "channel.open":
-            state = self._channels[part.channel] = ChannelState(part.channel)
-        is_dead = state.is_dead and not state.owes_close_ok
-        if is_dead or (part.content and self._is_cut(part)):
-            return self._skip(part)
-        if name in SETTLEMENTS:
-            octets = self._settling.render(state, part)
-        else:
-            octets = self._render_method(part)
-        self._do(part, state)
-        return octets
-
-    def _render_method(self, part: Part) -> bytes:
-        assert part.step is not None
-        if part.content is not None:
-            part.content.plan = self._contents.plan(part.content)
-        is_semantic = self.settings.mode == "semantic"
-        if not is_semantic and self.rewriter.is_plain:
-            return part.step.octets
-        if self._remembered_names != len(self.rewriter.learnt):
-            self._remembered.clear()
-            self._remembered_names = len(self.rewriter.learnt)
-        known = self._remembered.get(part.step.octets)
-        if known is not None:
-            return known
-        if part.name == "basic.cancel":
-            payload = self._settling.rename_consumer(part)
-        else:
-            payload = rename_method(part, self.rewriter)
-        if is_semantic:
-            written = reencode_method(part, payload)
-            if written is None:
-                self.note("semantic", f"{part.name} cannot be written anew", step=part.step)
-                return b""
-            payload = written
-        if payload == part.payload:
-            octets = part.step.octets
-        else:
-            octets = encode_part(METHOD, part.channel, payload)
-        if len(self._remembered) < MAX_REMEMBERED and part.name == "basic.publish":
-            self._remembered[part.step.octets] = octets
-        return octets
-
-    def _render_content(self, part: Part) -> bytes:
-        """Headers and bodies follow what was decided for their method."""
-        assert part.step is not None
-        plan = part.content.plan if part.content is not None else AS_CAPTURED
-        if not isinstance(plan, ContentPlan):
-            plan = AS_CAPTURED
-        if plan.is_skipped:
-            return b""
-        content = part.content
-        if content is None or plan is AS_CAPTURED:
-            state = self.channel(part.channel)
-            return b"" if state.is_dead and not state.owes_close_ok else part.step.octets
-        if part is content.header:
-            octets = part.step.octets if plan.header is None else plan.header
-            # A body that was empty has no frame of its own to go out with.
-            return octets if content.bodies or not plan.bodies else octets + b"".join(plan.bodies)
-        if plan.bodies is None:
-            return part.step.octets
-        return b"".join(plan.bodies) if part is content.bodies[0] else b""
-
-    def _render_answer(self, part: Part, state: ChannelState) -> bytes:
-        """The server was answered when it asked; what it did not ask is made good."""
-        assert part.step is not None
-        if part.name != "channel.close-ok":
-            return b""
-        if state.is_dead:
-            octets = part.step.octets if state.owes_close_ok else b""
-            state.owes_close_ok = False
-            return octets
-        self.note("channel", f"the server did not close channel {part.channel}: closed by us",
-                  "info", part.step)  # fmt: skip
-        state.is_dead = True
-        return self._listening.close_channel(part.channel)
-
-    def _skip(self, part: Part) -> bytes:
-        if part.content is not None:
-            part.content.plan = SKIPPED
-        if is_request(part) and part.reply is not None:
-            self.channel(part.channel).surplus += 1
-        what = (
-            "the capture cuts it off"
-            if part.content and self._is_cut(part)
-            else (f"channel {part.channel} was closed by the server")
-        )
-        self.note("skipped", f"{part.name}: {what}", "info", part.step)
-        return b""
-
-    def _do(self, part: Part, state: ChannelState) -> None:
-        """What a step that goes out means for its channel."""
-        name = part.name
-        if is_request(part):
-            state.requests.append(part)
-        if name == "basic.publish":
-            if state.captured_window is not None and state.live_window is not None:
-                state.captured_window.publish()
-                state.live_window.publish()
-        elif name == "confirm.select":
-            state.captured_window, state.live_window = Window(), Window()
-        elif name == "tx.select":
-            state.captured.is_transactional = state.live.is_transactional = True
-        elif name == "basic.consume":
-            self._settling.consume(part)
-        elif name in RECOVERING:
-            state.recover()
-
-    def _is_cut(self, part: Part) -> bool:
+    def is_cut(self, part: Part) -> bool:
         """A content that the end of the capture cuts off, rather than its sender."""
         if part.content is None or part.content.is_complete:
             return False

@@ -41,7 +41,6 @@ class Matcher:
         self._come: Counter[int] = Counter()
         self._settled: Counter[int] = Counter()
         self._publishes = 0
-        self._dropped: set[int] = set()
         self._passed: set[int] = set()
         self._read(parts)
 

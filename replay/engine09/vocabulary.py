@@ -50,12 +50,6 @@ ANSWERS = frozenset(
 )
 # Carries a secret: never sent again.
 SECRETS = frozenset({"connection.update-secret"})
-# method → what it does to what others may rely on
-DESTRUCTIVE = {
-    "queue.delete": "deletes queue",
-    "queue.purge": "purges queue",
-    "exchange.delete": "deletes exchange",
-}
 
 
 class Vocabulary:

@@ -203,6 +203,21 @@ def test_acks_carry_live_tags_by_content() -> None:
     assert [argument(one, "delivery-tag") for one in sent(engine)] == [8, 7]
 
 
+def test_a_consumer_tag_that_the_server_made_is_cancelled_by_its_live_name() -> None:
+    lines = [
+        (C, method(1, "basic.consume", queue="q")),
+        (S, method(1, "basic.consume-ok", consumer_tag="amq.ctag-1")),
+        (C, method(1, "basic.cancel", consumer_tag="amq.ctag-1")),
+    ]
+    engine = client(*CHANNEL, *lines)
+    sent(engine)
+    engine.receive(OPENED, 0)
+    sent(engine)
+    engine.receive(method(1, "basic.consume-ok", consumer_tag="amq.ctag-2"), 0)
+    (cancel,) = sent(engine)
+    assert argument(cancel, "consumer-tag") == "amq.ctag-2"
+
+
 def test_a_multiple_that_would_settle_others_is_written_as_single_ones() -> None:
     lines = [*CONSUME, *delivered(1, b"a"), *delivered(2, b"b"),
              (C, method(1, "basic.ack", delivery_tag=2, multiple=True))]  # fmt: skip
