@@ -24,6 +24,7 @@ MEGABYTES ?= 60
 bench: system-packages $(VENV)/.test $(VENV)/.built
 	$(PY) -m bench.race --megabytes $(MEGABYTES)
 	$(PY) -m bench.replay_race
+	$(PY) -m bench.replay_race10
 
 # Memory of one huge flow, cost against dissect, and how it grows; GIGABYTES="0.5 2 8" for the long distance.
 GIGABYTES ?= 0.1 0.2 0.4

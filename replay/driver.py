@@ -205,8 +205,12 @@ class Driver:
             session.waiting_for = reason
             session.waiting_since_ns = now_ns
         elif now_ns - session.waiting_since_ns > self._limits.step_timeout_s * NS_PER_S:
-            session.engine.poll(now_ns)
-            session.engine.skip_wait(now_ns)
+            out = session.engine.poll(now_ns)
+            if out is None:
+                session.engine.skip_wait(now_ns)
+            elif out.octets:
+                # It came just now.
+                self._send(session, out.octets, now_ns)
             session.waiting_for = None
 
     # -- connections ----------------------------------------------------------------------
