@@ -34,8 +34,7 @@ def take_batch(rows: RowBuffer) -> pa.RecordBatch:
     grid = cells.reshape(rows.count, rows.width)
     # Always a copy: a column of one row is contiguous already, and the buffer is used again.
     arrays = [
-        _column(column, grid[:, i].copy(), rows, i)
-        for i, column in enumerate(rows.table.columns)
+        _column(column, grid[:, i].copy(), rows, i) for i, column in enumerate(rows.table.columns)
     ]
     batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(rows.table))
     rows.clear()
