@@ -19,7 +19,8 @@ test: system-packages $(VENV)/.test $(VENV)/.built tests/live/node_modules/.inst
 quick: $(VENV)/.test $(VENV)/.built
 	$(PY) -m pytest -m "not live and not slow"
 
-# The race against tshark on generated captures, and of replay against pika; MEGABYTES=500 for the long distance.
+# The race against tshark on generated captures (MEGABYTES=500 for the long distance), then
+# replay against pika.
 MEGABYTES ?= 60
 bench: system-packages $(VENV)/.test $(VENV)/.built
 	$(PY) -m bench.race --megabytes $(MEGABYTES)

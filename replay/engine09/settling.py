@@ -135,14 +135,21 @@ class Settling:
 
     def _live_tag(self, state: ChannelState, captured: int) -> int:
         """0 for a delivery that was given up."""
-        found = state.match(captured, self._known.get(state.number, set()))
+        known = self._known.get(state.number, set())
+        found = state.match(captured, known)
         if found is not None:
             return found
 
         def give_up() -> str:
-            state.tags[captured] = 0
-            return f"delivery {captured} of channel {state.number} did not come"
+            """One that does not come in time rarely comes alone: no waiting for each of them."""
+            missing = [t for t in state.captured.outstanding if state.match(t, known) is None]
+            state.tags.update(dict.fromkeys(missing, 0))
+            return f"deliveries {_span(missing)} of channel {state.number} did not come"
 
         raise MissingDeliveryError(
             f"delivery {captured} on channel {state.number} (as captured)", give_up
         )
+
+
+def _span(tags: list[int]) -> str:
+    return str(tags[0]) if len(tags) == 1 else f"{tags[0]} to {tags[-1]} ({len(tags)})"

@@ -91,7 +91,9 @@ def test_an_empty_queue_misses_deliveries(captured: Captured, replay: Replayer) 
     assert len(missing) == 21
     assert missing[0].text.startswith("deliver missing: sc.two, 8 bytes")
     assert missing[-1].text == "and 80 more of rule deliveries"
-    assert report.connections[0].notes[0] == "delivery 1 of channel 1 did not come"
+    # A prefetch of twenty was captured: that many are given up at once, not one by one.
+    assert report.connections[0].notes[0].startswith("deliveries 1 to ")
+    assert len(report.connections[0].notes) < 20
 
 
 def test_a_broker_alarm_stops_at_max_time(

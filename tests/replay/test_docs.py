@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -100,5 +101,7 @@ def test_the_fixture_of_the_page_works(broker: Broker, tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         timeout=120,
+        # Where the package is installed, pytest knows the plugin by its entry point already.
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )
     assert "1 passed" in done.stdout, done.stdout + done.stderr

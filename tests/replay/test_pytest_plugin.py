@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from subprocess import run
 
@@ -49,6 +50,14 @@ def test_the_fixture_passes_and_fails(captured: Captured, broker: Broker, tmp_pa
     )
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "soft limits: connection: frame-max: captured 131072, live 4096" in done.stdout
+
+
+def test_the_package_announces_the_fixture() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    announced = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"]
+    (module,) = announced["pytest11"].values()
+    assert hasattr(import_module(module), "replay_session")
 
 
 def test_unknown_settings_are_mistakes() -> None:
