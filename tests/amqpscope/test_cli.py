@@ -14,6 +14,7 @@ import pytest
 
 from amqpscope.cli.main import COMMANDS
 from dissectors.tables import CORE_TABLES
+from tests.builders.talk import Talk, pcap_bytes
 from tests.samples import entry, parts, sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,6 +115,31 @@ def test_an_output_folder_that_cannot_be_is_said(tmp_path: Path) -> None:
     done = run("dissect", sample(PUBLISH_CONFIRM), "-o", str(tmp_path / "file" / "out"))
     assert done.returncode == 2
     assert len(done.stderr.decode().splitlines()) == 1
+
+
+def test_a_link_layer_that_nobody_knows_is_a_row_and_exit_code_2(tmp_path: Path) -> None:
+    """Nothing at all could be read: the tables say why, and so does the exit code."""
+    capture = tmp_path / "odd.pcap"
+    capture.write_bytes(pcap_bytes(Talk().open().packets, link_type=147))
+    done = run("dissect", str(capture), "-o", str(tmp_path / "out"), "--format", "jsonl")
+    assert done.returncode == 2
+    assert b"link type 147" in done.stderr
+    (row,) = (tmp_path / "out" / "problems.jsonl").read_text().splitlines()
+    assert json.loads(row)["code"] == "capture.unknown_link_type"
+
+
+def test_a_capture_in_which_nothing_happened_is_fine(tmp_path: Path) -> None:
+    (tmp_path / "idle.pcap").write_bytes(pcap_bytes([]))
+    done = run("dissect", str(tmp_path / "idle.pcap"))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "capture.no_packets" in done.stdout.decode()
+
+
+def test_a_capture_cut_short_gives_what_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "cut.pcap").write_bytes(Path(sample(PUBLISH_CONFIRM)).read_bytes()[:20_000])
+    done = run("dissect", str(tmp_path / "cut.pcap"))
+    assert done.returncode == 0
+    assert "capture.truncated" in done.stdout.decode()
 
 
 def test_tables_are_written_and_counted(tmp_path: Path) -> None:
