@@ -16,7 +16,7 @@ from spark_etl.analysis import Request, analyze, check
 from spark_etl.dist import ship
 from spark_etl.java import JavaError
 from spark_etl.metrics import MetricOptions
-from spark_etl.session import is_local, session
+from spark_etl.session import session
 from spark_etl.watch import watch
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def _run(wish: Wish, request: Request, as_json: bool) -> str:
         check(request)
     with Spinner("starting Spark") as spinner:
         spark = session(wish.master)
-        if not is_local(spark.sparkContext.master):
-            ship(spark)
+        ship(spark)
         spinner.measure = _task_counter(spark)
         if wish.is_watching:
             watch(spark, request, is_once=wish.is_once, tell=spinner.tell)

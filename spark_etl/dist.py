@@ -8,6 +8,8 @@ by Spark (``--archives``), holds them too.
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import sysconfig
 import tarfile
 import tempfile
@@ -16,11 +18,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spark_etl.session import is_local
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKAGES = ("dissectors", "spark_etl")
 ROOT = Path(__file__).resolve().parents[1]
+# Settings by which a user has sent our code already.
+_GIVEN = ("spark.submit.pyFiles", "spark.archives")
 _EXTENSION = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
 
 
@@ -41,14 +47,21 @@ def write_compiled(path: Path) -> Path:
 
 
 def ship(spark: SparkSession) -> None:
-    """Send our sources to the workers, unless the user did or they are on this machine."""
-    context = spark.sparkContext
-    is_given = bool(spark.conf.get("spark.submit.pyFiles", "") or "")
-    is_given = is_given or bool(spark.conf.get("spark.archives", "") or "")
-    if is_given:
+    """Send our sources to the workers, unless the user did or they have them anyway.
+
+    What is sent comes first on the workers and is plain Python: never without need."""
+    if any(spark.conf.get(name, "") for name in _GIVEN):
+        return
+    if is_local(str(spark.sparkContext.master)) and _is_found_by_others():
         return
     folder = Path(tempfile.mkdtemp(prefix="amqpscope-ship-"))
-    context.addPyFile(str(write_sources(folder / "amqpscope.zip")))
+    spark.sparkContext.addPyFile(str(write_sources(folder / "amqpscope.zip")))
+
+
+def _is_found_by_others() -> bool:
+    """Whether another Python of this machine, with the environment of the workers, finds us."""
+    command = [sys.executable, "-c", "import spark_etl, dissectors"]
+    return subprocess.run(command, cwd="/", capture_output=True).returncode == 0
 
 
 def _files(suffixes: tuple[str, ...]) -> Iterator[Path]:

@@ -29,6 +29,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--payloads", action="store_true", help="write message bodies too")
     parser.add_argument("--window", type=float, default=1.0, help="seconds of a time window")
     parser.add_argument("--group-by", action="append", help="link, connection, address …")
+    parser.add_argument("--installed", action="store_true",
+                        help="the workers have amqpscope: do not send it")  # fmt: skip
     parser.add_argument("--watch", action="store_true",
                         help="take new files of the folder --input as they come")  # fmt: skip
     parser.add_argument("--once", action="store_true",
@@ -59,7 +61,8 @@ def main(argv: list[str] | None = None) -> int:
             split_bytes=given.split_bytes,
         )
         spark = session(given.master)
-        ship(spark)
+        if not given.installed:
+            ship(spark)
         if given.watch:
             from spark_etl.watch import watch
 
