@@ -27,7 +27,8 @@ def delivery_state(state: Any) -> DeliveryState | None:
         return DeliveryState(state.name, state.name, declared_txn=_binary(state["txn-id"]))
     if "outcome" in state.definition.provides:
         error = error_words(state["error"]) if state.name == "rejected" else None
-        return DeliveryState(state.name, state.name, error and error["condition"])
+        condition = None if error is None else error["condition"]
+        return DeliveryState(state.name, state.name, condition)
     return DeliveryState(state.name)
 
 
