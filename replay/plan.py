@@ -136,7 +136,8 @@ def refusal_of(conversation: ConversationScript, script: Script) -> str | None:
         and link["kind"] == "consumer"
         and link["is_inferred"]
     ]
-    if unknown:
+    # After a gap a consumer may be inferred, too; but there the replay has ended.
+    if unknown and not conversation.is_complete_from_start:
         return f"consumer {unknown[0]!r} began before the capture: its queue is not known"
     return None
 
