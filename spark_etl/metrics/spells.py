@@ -20,8 +20,11 @@ def so_far(keys: Sequence[str], *order: str) -> WindowSpec:
     return in_order(keys, *order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
 
-def closed_spells(states: DataFrame, keys: Sequence[str], *kept: str) -> DataFrame:
-    """Stretches of ``is_closed`` per key, with the columns ``kept`` as they were at the start.
+def closed_spells(
+    states: DataFrame, keys: Sequence[str], *kept: str, at_end: Sequence[str] = ()
+) -> DataFrame:
+    """Stretches of ``is_closed`` per key, with the columns ``kept`` as they were at the start and
+    those of ``at_end`` as they are when it ends.
 
     ``states`` has ts_ns, packet_no, capture and order_no (to break ties). A spell that nothing
     ends has null ends.
@@ -31,7 +34,8 @@ def closed_spells(states: DataFrame, keys: Sequence[str], *kept: str) -> DataFra
     changes = changes.withColumn("_before", F.lag("is_closed").over(window))
     changes = changes.where(F.col("_before").isNull() | (F.col("_before") != F.col("is_closed")))
     return (
-        changes.withColumn("end_ts_ns", F.lead("ts_ns").over(window))
+        changes.withColumns({name: F.lead(name).over(window) for name in at_end})
+        .withColumn("end_ts_ns", F.lead("ts_ns").over(window))
         .withColumn("end_packet_no", F.lead("packet_no").over(window))
         .where("is_closed")
         .select(
@@ -42,6 +46,7 @@ def closed_spells(states: DataFrame, keys: Sequence[str], *kept: str) -> DataFra
             "end_ts_ns",
             "end_packet_no",
             *kept,
+            *at_end,
         )
     )
 

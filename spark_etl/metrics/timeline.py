@@ -102,6 +102,7 @@ def stated(credits: DataFrame) -> DataFrame:
         event.alias("event"),
         F.col("granted").alias("change"),
         F.col("sender_credit").alias("_set"),
+        "available",
     )
 
 
@@ -178,6 +179,7 @@ def _with_state(events: DataFrame) -> DataFrame:
             F.when((F.col("event") != "settle") | F.col("_is_09"), F.col("change")).alias("change"),
             "credit",
             "unsettled",
+            "available",
             "prefetch_count",
             "sender_side",
             "established_ts_ns",

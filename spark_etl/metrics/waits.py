@@ -23,7 +23,7 @@ DECREES = ("channel-flow", "connection-blocked", "tcp-window")
 def all_waits(tables: dict[str, DataFrame], states: DataFrame, options: MetricOptions) -> DataFrame:
     """One row per spell of any cause but silence, with `is_needed` (null: not known)."""
     credits, progress = tables["credits"], _sends(tables["frames"])
-    of_links = _together(link_credit(states, credits), prefetch(tables, LINK))
+    of_links = _together(link_credit(states), prefetch(tables, LINK))
     of_sessions = _together(
         prefetch(tables, SESSION), session_window(credits), channel_flow(credits)
     )
@@ -55,11 +55,11 @@ def _alike(waits: DataFrame) -> DataFrame:
     return waits.select(
         *LINK, "cause", "stalled_side", "capture", "start_ts_ns", "start_packet_no", "end_ts_ns",
         "end_packet_no", "resumed_ts_ns", "resumed_packet_no", "resumed_link_id", "limit", "what",
-        "available",
+        "is_said",
     )  # fmt: skip
 
 
-def link_credit(states: DataFrame, credits: DataFrame) -> DataFrame:
+def link_credit(states: DataFrame) -> DataFrame:
     """1.0 §2.6.7: no link credit left. 0-9 consumers have their own cause, prefetch."""
     # Before both attaches are there nobody could send, with credit or without.
     is_established = F.col("ts_ns") >= F.coalesce("established_ts_ns", "ts_ns")
@@ -68,17 +68,16 @@ def link_credit(states: DataFrame, credits: DataFrame) -> DataFrame:
     )
     points = points.withColumn("is_closed", F.col("credit") <= 0)
     points = points.withColumn("stalled_side", F.col("sender_side"))
-    spells = closed_spells(points, LINK, "stalled_side").withColumn("cause", F.lit("link-credit"))
-    said = credits.where(F.col("available") > 0).select(
-        *LINK, F.col("ts_ns").alias("_said_ns"), F.col("available").alias("_available")
+    # When the sender last said that it had messages: a stall if that was during the spell.
+    said = F.last(F.when(F.col("available") > 0, F.col("ts_ns")), ignorenulls=True)
+    order = ("ts_ns", "packet_no", "order_no", "frame_no")
+    points = points.withColumn("_said_ns", said.over(so_far(LINK, *order)))
+    spells = closed_spells(points, LINK, "stalled_side", at_end=["_said_ns"])
+    return (
+        spells.withColumn("cause", F.lit("link-credit"))
+        .withColumn("is_said", F.col("_said_ns") >= F.col("start_ts_ns"))
+        .drop("_said_ns")
     )
-    during = (F.col("_said_ns") >= F.col("start_ts_ns")) & (
-        F.col("_said_ns") <= F.coalesce("end_ts_ns", "_said_ns")
-    )
-    spells = spells.join(said, on=list(LINK), how="left")
-    kept = [*LINK, "stalled_side", "cause", "capture", "start_ts_ns", "start_packet_no",
-            "end_ts_ns", "end_packet_no"]  # fmt: skip
-    return spells.groupBy(*kept).agg(F.max(F.when(during, F.col("_available"))).alias("available"))
 
 
 def prefetch(tables: dict[str, DataFrame], keys: tuple[str, ...]) -> DataFrame:
@@ -219,7 +218,7 @@ def with_need(waits: DataFrame, tables: dict[str, DataFrame], options: MetricOpt
     is_decree = F.col("cause").isin(*DECREES)
     known_by = (
         F.when(is_prompt, "sent-at-once")
-        .when(F.col("available") > 0, "available")
+        .when(F.col("is_said"), "available")
         .when(is_decree, "stated")
         .when(is_cut, "unknown")
     )
@@ -230,5 +229,5 @@ def with_need(waits: DataFrame, tables: dict[str, DataFrame], options: MetricOpt
         .withColumn("is_needed", F.col("known_by").isNotNull())
         .withColumn("is_open", is_cut)
         .withColumn("length_ns", F.greatest(over - F.col("start_ts_ns"), F.lit(0)).cast("long"))
-        .drop("_last_ns", "_reaction_ns", "_link_end_ns", "_link_open", "_tcp_end", "available")
+        .drop("_last_ns", "_reaction_ns", "_link_end_ns", "_link_open", "_tcp_end", "is_said")
     )

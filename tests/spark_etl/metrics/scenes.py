@@ -31,6 +31,17 @@ def idle(book: Book) -> None:
     book.message("idle", 2, 900, 5, "c2s", "transfer", (901, 6, "single"), "transfer")
 
 
+def hoarding(book: Book) -> None:
+    """As idle, but the sender says at 50 ms that it has 7 messages waiting."""
+    book.connection("hoarding", "1.0", 1000)
+    book.link("hoarding", 1, 1000, kind="link", role="sender", address="hoard")
+    book.credit("hoarding", 5, 1, "s2c", "flow", link_id=1, granted=1, sender_credit=1)
+    book.message("hoarding", 1, 10, 2, "c2s", "transfer", (11, 3, "single"), "transfer")
+    book.credit("hoarding", 50, 4, "c2s", "flow", link_id=1, sender_credit=0, available=7)
+    book.credit("hoarding", 500, 5, "s2c", "flow", link_id=1, granted=1, sender_credit=1)
+    book.message("hoarding", 2, 900, 6, "c2s", "transfer", (901, 7, "single"), "transfer")
+
+
 def drained(book: Book) -> None:
     """1.0 receiver asks to drain 5 at 10 ms; one message at 12, 4 given up at 15."""
     book.connection("drained", "1.0", 100)
@@ -161,5 +172,6 @@ def pipelined(book: Book) -> None:
 
 
 SCENES = (
-    starved, idle, drained, windowed, saturated, stopped, silent, travelled, asked, pipelined,
+    starved, idle, hoarding, drained, windowed, saturated, stopped, silent, travelled,
+    asked, pipelined,
 )  # fmt: skip

@@ -71,6 +71,12 @@ def test_no_credit_with_nothing_to_send_is_no_stall(scenes: Rows) -> None:
     assert ms(row, "no_credit_ns", "starved_ns") == (490 + 100, 0)
 
 
+def test_a_sender_that_says_what_it_has_is_believed(scenes: Rows) -> None:
+    (stall,) = of(scenes, "stalls", "hoarding")
+    assert (stall["known_by"], stall["cause"]) == ("available", "link-credit")
+    assert ms(stall, "start_ts_ns", "end_ts_ns", "resumed_ts_ns") == (10, 500, 900)
+
+
 def test_a_drain_is_timed_to_its_end(scenes: Rows) -> None:
     (row,) = of(scenes, "flow_control", "drained")
     assert (row["granted"], row["used"], row["drained"], row["outstanding"]) == (5, 1, 4, 0)
