@@ -20,7 +20,7 @@ from spark_etl.session import session
 from spark_etl.watch import watch
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from spark_etl.session import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
