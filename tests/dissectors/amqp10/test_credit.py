@@ -60,7 +60,7 @@ def test_drain_gives_up_what_is_left(tmp_path: Path) -> None:
 
 
 def test_credit_taken_back(tmp_path: Path) -> None:
-    """Seed: setting the link-credit to zero stops the link."""
+    """§2.6.7: a link-credit of zero stops the link."""
     talk = receiving().credit(CLIENT, 10).credit(CLIENT, 0).closed()
     assert steps(talk.tables(tmp_path), "granted", "sender_credit") == [
         ("flow", 10, 10),
