@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dissectors.amqp10.serial import serial_diff
+from replay.script import SERVER
 
 from .acts import Act, Reply
 from .live import Live
@@ -21,6 +22,8 @@ from .model import attach_of, credit_of, known, window_of
 from .pairs import LinkPair, PeerDelivery, SessionPair
 from .reading import Reading
 
+#: What a client may have sent on with the frame that we answer.
+_PIPELINED = {"open": ("begin", "attach"), "begin": ("attach",)}
 _CLOSING = ("detach", "end", "close")
 
 
@@ -47,7 +50,7 @@ class Gates:
 
     def hold(self, act: Act) -> Wait | None:
         """What this act has to wait for; None if it may go."""
-        wait = self._replies(act.before.replies) or self._synthetic(act)
+        wait = self._answers_to(act) or self._synthetic(act)
         if wait is None and self._is_strict:
             wait = self._everything(act)
         if wait is None:
@@ -78,6 +81,19 @@ class Gates:
         return min(times, default=None)
 
     # -- replies --------------------------------------------------------------------------
+
+    def _answers_to(self, act: Act) -> Wait | None:
+        """The replies before an act. Clients send open, begin and attach in one go: our answer to
+        the first of them does not depend on the last."""
+        is_answer = self._live.side == SERVER
+        if act.name == "begin":
+            is_answer = act.session is not None and act.session.is_begun_by_peer
+        if act.name not in _PIPELINED or not is_answer:
+            return self._replies(act.before.replies)
+        for reply in self._reading.replies[self._reply_at : act.before.replies]:
+            if reply.name not in _PIPELINED[act.name] and not self._has_replied(reply):
+                return Wait(_reply_text(reply), partial(_do_without, reply))
+        return None
 
     def _replies(self, count: int) -> Wait | None:
         replies = self._reading.replies
