@@ -16,7 +16,8 @@ from .live import Live
 from .matching import address_in, captured_link, is_dynamic, termini_of
 from .model import attach_of, link_at
 from .pairs import LinkPair, SessionPair, Stranger
-from .reading import Reading, declared_txn, ids_in_range
+from .ranges import declared_txn, ids_in_range
+from .reading import Reading
 
 NOT_CAPTURED = "amqp:not-allowed"
 

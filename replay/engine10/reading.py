@@ -6,41 +6,22 @@ what the engine needs to do the same with other numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
-from dissectors.amqp10.serial import serial_add, serial_diff
+from dissectors.amqp10.serial import serial_diff
 from replay.script import ConversationScript, Step
 
 from .acts import Act, Before, Outcome, Reply
 from .content import PROPERTIES, digest_of, section_of
 from .frame import EMPTY, PROTOCOL_HEADER, UNREADABLE, Frame
 from .model import Model, credit_of, endpoint, known, link_at
-from .octets import binary_of, read_composite
 from .pairs import LinkPair, OwnDelivery, PeerDelivery, SessionPair
+from .ranges import declared_txn, ids_in_range
 from .sasl import CapturedLogin
 
-DECLARED = 0x33
 _SASL = "sasl-"
 _ENDING = ("detach", "end")
-_T = TypeVar("_T")
-
-
-def ids_in_range(known_ids: dict[int, _T], first: int, last: int | None) -> Iterable[_T]:
-    """What a range of delivery-ids means, without walking a range made to hurt (1.0 §2.7.6)."""
-    count = 1 if last is None else serial_diff(last, first) + 1
-    if count <= 2 * len(known_ids) + 64:
-        ids: Iterable[int] = (serial_add(first, step) for step in range(max(count, 0)))
-    else:
-        inside = [i for i in known_ids if 0 <= serial_diff(i, first) < count]
-        ids = sorted(inside, key=lambda i: serial_diff(i, first))
-    return [known_ids[i] for i in ids if i in known_ids]
-
-
-def declared_txn(state: bytes) -> bytes | None:
-    """The txn-id that a coordinator gave (1.0 §4.5.5)."""
-    found = read_composite(state, 0, len(state))
-    return binary_of(found.item(0)) if found is not None and found.code == DECLARED else None
 
 
 class Reading:
