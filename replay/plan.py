@@ -128,7 +128,14 @@ def refusal_of(conversation: ConversationScript, script: Script) -> str | None:
     if not conversation.steps:
         return "no frame of it is complete"
     if conversation.dialect == "1.0" and not conversation.is_complete_from_start:
-        return "it began before the capture: its sessions and links are not known"
+        attaches = (
+            row
+            for row in script.tables.get("frames", [])
+            if row["connection_id"] == conversation.connection_id
+            and (row["name"], row["direction"]) == ("attach", "c2s")
+        )
+        if next(attaches, None) is None:
+            return "it began before the capture: the addresses of its links are not known"
     unknown = [
         link["name"]
         for link in script.tables.get("links", [])

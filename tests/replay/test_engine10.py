@@ -446,6 +446,25 @@ def test_a_connection_that_began_before_the_capture() -> None:
     assert codes.count("synthetic") == 3
 
 
+def test_sessions_begun_in_the_capture_are_replayed_behind_a_made_up_open() -> None:
+    script = Script10(has_prologue=False).begun().sender(credit=1)
+    script.client("transfer", handle=0, delivery_id=0, delivery_tag=b"0", payload=message())
+    engine = Engine10(script.conversation, "client", Settings())
+    engine.start(1)
+    engine.urgent(1)
+    engine.receive(b"AMQP\0\1\0\0", 1)
+    assert Frame(engine.urgent(2)).text("container-id") == "amqpscope-replay"
+    engine.receive(make_frame("open", {"container-id": "s"}), 2)
+    assert [frame.name for frame in drain(engine)] == ["begin"]
+    begin(engine)
+    assert [frame.name for frame in drain(engine)] == ["attach"]
+    flow = {"next-incoming-id": 0, "incoming-window": 9, "next-outgoing-id": 0,
+            "outgoing-window": 9, "handle": 0, "delivery-count": 0, "link-credit": 1}  # fmt: skip
+    engine.receive(make_frame("attach", {"name": "out", "handle": 0, "role": True})
+                   + make_frame("flow", flow), 3)  # fmt: skip
+    assert [frame.name for frame in drain(engine)] == ["transfer"]
+
+
 def server_of(script: Script10, unmatched: str) -> Engine10:
     engine = Engine10(script.conversation, "server", Settings(unmatched=unmatched))
     engine.start(1)
