@@ -119,12 +119,16 @@ def race(port: int, folder: Path) -> None:
         publish(port, PACED_MESSAGES, PACED_GAP_S)
     paced = read_script(recording.path)
     with Capturing(folder / "again.pcap", port) as recording:
-        replay(paced, port, "1")
+        report = replay(paced, port, "1")
     found = spread(gap_errors(paced, read_script(recording.path)))
     assert found is not None
     print(f"gaps at 1 × on the wire ({found.count} gaps of {PACED_GAP_S * 1e3:g} ms)")
     print(f"  error    p50 {found.p50_ns / 1e6:.2f} p95 {found.p95_ns / 1e6:.2f}"
           f" max {found.max_ns / 1e6:.2f} ms")  # fmt: skip
+    late = report.lateness
+    assert late is not None
+    print(f"  lateness p50 {late.p50_ns / 1e6:.2f} p95 {late.p95_ns / 1e6:.2f}"
+          f" max {late.max_ns / 1e6:.2f} ms")  # fmt: skip
 
 
 if __name__ == "__main__":

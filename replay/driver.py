@@ -7,6 +7,7 @@ those has come; with "protocol" each connection keeps its own order only.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 
@@ -59,6 +60,8 @@ class Driver:
         self._last_step = (0, 0)
 
     def run(self) -> RunResult:
+        # The captured rows are many and stay: the collector must not walk them while we keep time.
+        gc.freeze()
         began_ns = time.monotonic_ns()
         self._deadline_ns = began_ns + int(self._limits.max_time_s * NS_PER_S)
         try:
@@ -72,6 +75,8 @@ class Driver:
                 self._turn(now_ns)
         except KeyboardInterrupt:
             self._result.stopped = "interrupted"
+        finally:
+            gc.unfreeze()
         self._result.elapsed_s = (time.monotonic_ns() - began_ns) / NS_PER_S
         self._finish()
         self._result.lateness_ns = list(self._pacer.lateness_ns)

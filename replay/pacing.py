@@ -28,17 +28,18 @@ class Pacer:
         self._origin_ts_ns, self._origin_ns = ts_ns, now_ns
 
     def due_ns(self, ts_ns: int, now_ns: int) -> int:
-        if self.speed is None:
+        """0 = at once. The clock starts with the first step: how long the live peer takes to let
+        us in is not the capture's business."""
+        if self.speed is None or self._origin_ts_ns is None:
             return 0
-        if self._origin_ts_ns is None:
-            self.start(ts_ns, now_ns)
-        assert self._origin_ts_ns is not None
         return self._origin_ns + int((ts_ns - self._origin_ts_ns) / self.speed)
 
     def sent(self, ts_ns: int, now_ns: int) -> None:
         """The step of that capture time has gone out."""
         if self.speed is None:
             return
+        if self._origin_ts_ns is None:
+            self.start(ts_ns, now_ns)
         due = self.due_ns(ts_ns, now_ns)
         self.lateness_ns.append(max(0, now_ns - due))
         if self._has_gaps and now_ns > due:

@@ -138,14 +138,15 @@ def test_every_rule_has_words() -> None:
 
 def test_pace() -> None:
     pacer = Pacer(2.0)
-    assert pacer.due_ns(1000, 50) == 50
+    assert pacer.due_ns(1000, 50) == 0
+    pacer.sent(1000, 50)
     assert pacer.due_ns(3000, 60) == 1050
     pacer.sent(3000, 1100)
-    assert list(pacer.lateness_ns) == [50]
+    assert list(pacer.lateness_ns) == [0, 50]
     # absolute: the next one is where it was; gaps: it moves with the late one
     assert pacer.due_ns(5000, 1100) == 2050
     gaps = Pacer(2.0, "gaps")
-    gaps.due_ns(1000, 50)
+    gaps.sent(1000, 50)
     gaps.sent(3000, 1100)
     assert gaps.due_ns(5000, 1100) == 2100
     assert Pacer(None).due_ns(10**18, 0) == 0
