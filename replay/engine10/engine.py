@@ -221,13 +221,18 @@ class Engine10(Engine):
             return
         left = [act for act in self._acts[self._at :] if not act.is_afterword]
         own_close = next((act for act in left if act.name == "close"), None)
+        closes = (r.step.no for r in self._reading.replies if r.name == "close")
+        peer_close = next(closes, len(self.conversation.steps))
         if not live.has_own_close:
+            for act in left:
+                if act.step.no > peer_close and self._losses.is_owed(act):
+                    self._send_now(act.frame.octets)
+                    self._did(act)
+                    self.sent_step_count += 1
             octets = make_frame("close", {}) if own_close is None else own_close.frame.octets
             self._send_now(octets)
             self.sent_step_count += own_close is not None
         # What the capture shows behind the peer's close was never to be expected.
-        closes = (r.step.no for r in self._reading.replies if r.name == "close")
-        peer_close = next(closes, len(self.conversation.steps))
         lost = [act for act in left if act is not own_close and act.step.no < peer_close]
         self.skipped_step_count += len(lost)
         if lost:

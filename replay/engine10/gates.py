@@ -108,8 +108,18 @@ class Gates:
         if reply.is_given_up:
             return True
         if self._live.has_peer_close:
-            return not reply.is_afterword or _has_said(self._live, reply)
+            is_owed = reply.is_afterword or self._is_asked_for(reply)
+            return not is_owed or _has_said(self._live, reply)
         return _REPLIED[reply.name](self._live, reply)
+
+    def _is_asked_for(self, reply: Reply) -> bool:
+        """An answer to our own detach or end. Some brokers send it after their answer to our
+        close."""
+        if not self._live.is_close_answered:
+            return False
+        if reply.name == "detach":
+            return reply.link is not None and reply.link.has_own_detach
+        return reply.name == "end" and reply.session is not None and reply.session.has_own_end
 
     def _synthetic(self, act: Act) -> Wait | None:
         """A session that we began in our own words has no captured reply to wait for."""

@@ -78,6 +78,7 @@ class Listener:
             self._answer(make_frame("end", {}, session.own_channel or 0))
 
     def _close(self, frame: Frame, session: SessionPair | None, link: LinkPair | None) -> None:
+        self._live.is_close_answered |= self._live.has_own_close
         self._live.has_peer_close = True
         self._live.peer_close_count += 1
         for pair in self._reading.sessions:

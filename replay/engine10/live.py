@@ -29,6 +29,8 @@ class Live:
         self.peer_open: Frame | None = None
         self.has_peer_close = False
         self.peer_close_count = 0
+        # The peer's close came after ours.
+        self.is_close_answered = False
         self.sessions: dict[int, SessionPair] = {}
         self.links: dict[int, LinkPair] = {}
         self.names = Names()

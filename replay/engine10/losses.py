@@ -60,6 +60,12 @@ class Losses:
             "soft",
         )
 
+    def is_owed(self, act: Act) -> bool:
+        """An answer to a detach or end that the peer sent before it closed."""
+        if act.name == "detach" and act.link is not None:
+            return not self._is_link_lost(act, act.link)
+        return act.name == "end" and not self.is_lost(act)
+
     def is_short(self, act: Act) -> bool:
         """Credit or window did not come in time."""
         link, session = act.link, act.session
