@@ -19,6 +19,11 @@ from tests.samples import SAMPLES, sample
 from tests.spark_etl.comparing import differences, dissected, written
 
 ROOT = SAMPLES.parent
+# What Spark's scripts and Hadoop's file system call: everything but java.
+TOOLS = (
+    "bash", "sh", "basename", "cat", "chmod", "dirname", "env", "id", "ln", "ls", "mkdir", "ps",
+    "readlink", "rm", "stat", "uname", "whoami",
+)  # fmt: skip
 METRICS = {
     "flow_control", "stalls", "credit_timeline", "settlement", "backlog", "latencies",
     "end_to_end", "throughput",
@@ -103,7 +108,7 @@ def test_without_java_from_the_command_line(tmp_path: Path) -> None:
     """The runtime that pip brought is used; mistakes are one line."""
     tools = tmp_path / "bin"
     tools.mkdir()
-    for tool in ("bash", "sh", "dirname", "basename", "ps", "uname", "cat", "rm", "mkdir", "env"):
+    for tool in TOOLS:
         found = [Path(p) / tool for p in ("/bin", "/usr/bin") if (Path(p) / tool).exists()]
         (tools / tool).symlink_to(found[0])
     environment = {
