@@ -15,6 +15,7 @@ from .shape import Handler, Head, answered, wait
 
 if TYPE_CHECKING:
     from ..state import ConnectionState
+    from ..transfers import Transfer
 
 # Branches whose commit or rollback is not answered.
 DECIDING = "deciding"
@@ -38,7 +39,8 @@ def _end(
     if channel.transaction is None:
         # Its select was not seen: what was published since the capture began belongs to it.
         state.begin_transaction(channel)
-        waiting = channel.unplaced.publishes if channel.unplaced is not None else []
+        unplaced = channel.unplaced
+        waiting: list[Transfer] = [] if unplaced is None else unplaced.publishes
         channel.unplaced = None
         for transfer in waiting:
             state.add_to_transaction(channel, transfer, state.dec)
