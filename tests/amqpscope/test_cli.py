@@ -43,6 +43,18 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_dissect_loads_no_data_frames(tmp_path: Path) -> None:
+    """Pandas and the function registry of Arrow take longer to load than most captures to read."""
+    code = (
+        "import sys\nfrom amqpscope.cli.main import cli\n"
+        f"try: cli(['dissect', {str(sample(PUBLISH_CONFIRM))!r}, '-o', {str(tmp_path)!r}])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(sorted({'pandas', 'pyarrow.compute', 'pyspark'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_version_names_the_backend() -> None:
     text = run("--version").stdout.decode()
     assert text.startswith("amqpscope 0.1.0 (")
