@@ -1,5 +1,5 @@
 from dissectors.amqp09.properties cimport Properties
-from dissectors.amqp09.transfers cimport Link, Transfer, emit_transfer
+from dissectors.amqp09.transfers cimport Link, Transfer, emit_transfer, new_transfer
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 

@@ -11,7 +11,7 @@ import cython
 from dissectors.amqp09 import codes
 from dissectors.amqp09.memory import Confirm, UnplacedConfirms
 from dissectors.amqp09.properties import Properties
-from dissectors.amqp09.transfers import Link, Transfer, emit_transfer
+from dissectors.amqp09.transfers import Link, Transfer, emit_transfer, new_transfer
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.core.words import word
@@ -102,7 +102,7 @@ class Channel:
         conn: Connection = self.conn
         if (self.current_1 if side else self.current_0) is not None:
             self.cut_short(side, dec)
-        t = Transfer(conn.next_transfer(), kind, side)
+        t = new_transfer(conn.next_transfer(), kind, side)
         t.session_id = self.session_id
         t.link = link
         t.capture = conn.sink.capture
@@ -209,15 +209,14 @@ class Channel:
     def expect_settlement(self, t: Transfer, dec: StreamDecoder) -> cython.int:
         """A delivery that an ack, nack or reject will name by its tag."""
         tag: cython.ulonglong = t.tag
-        old = self.deliveries.get(tag)
-        if old is not None:
+        if tag > self.deliveries_top:
+            self.deliveries_top = tag
+        elif tag in self.deliveries:
             self.note("state09.tag_reused", f"delivery tag {tag} is still unsettled", t.side, dec)
-            emit_transfer(self.conn, old)
+            emit_transfer(self.conn, self.deliveries[tag])
         t.is_held = True
         self.deliveries[tag] = t
         t.link.unsettled_count += 1
-        if tag > self.deliveries_top:
-            self.deliveries_top = tag
         if len(self.deliveries) == 1 or tag < self.deliveries_low:
             self.deliveries_low = tag
         if len(self.deliveries) > MAX_UNSETTLED:
@@ -278,7 +277,7 @@ class Channel:
 
     def _begin_child(self, side: cython.int, parent: Transfer, dec: StreamDecoder) -> Transfer:
         """Structured content: the children come after the parent's header, before its body."""
-        child: Transfer = Transfer(self.conn.next_transfer(), parent.kind, side)
+        child: Transfer = new_transfer(self.conn.next_transfer(), parent.kind, side)
         child.session_id = parent.session_id
         child.link = parent.link
         child.capture = self.conn.sink.capture

@@ -1,27 +1,24 @@
+from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.channel cimport Channel
 from dissectors.amqp09.properties cimport Properties, PropertyMemory
 from dissectors.amqp09.transfers cimport Transfer
-from dissectors.amqp09.wire cimport be16, be32, be64
+from dissectors.amqp09.wire cimport be16, be32, be64, cut, is_same
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 from dissectors.core.rows cimport RowBuffer
 
-cdef class Arguments:
-    cdef public str consumer_tag
-    cdef public str exchange
-    cdef public str routing_key
-    cdef public bint is_mandatory
-    cdef public str json
-
 cdef class Decoder09(StreamDecoder):
     cdef public object rare
     cdef public bint is_hot
+    cdef public int client_side
     cdef public Py_ssize_t header_size
     cdef public int max_type
     cdef public PropertyMemory memory
     cdef public dict publishes
     cdef public dict delivers
     cdef public dict gets
+    cdef public Arguments last_publish
+    cdef public Arguments last_deliver
     cdef public dict channels
     cdef public Channel last_channel
     cdef public Py_ssize_t frame_max
@@ -51,4 +48,5 @@ cdef class Decoder09(StreamDecoder):
     cdef int _take_body(
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
         Py_ssize_t last, long long number) except -1
-    cpdef Arguments _remember(self, dict memory, bytes key, bytes payload)
+    cdef Arguments _recall(
+        self, dict memory, bytes head, bytes tail, bytes buf, Py_ssize_t at, Py_ssize_t last)

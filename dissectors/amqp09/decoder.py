@@ -8,12 +8,13 @@ reject) are read here, compiled; all others, and any of these that is not as it 
 import cython
 
 from dissectors.amqp09 import codes
+from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.channel import Channel
 from dissectors.amqp09.properties import Properties, PropertyMemory
 from dissectors.amqp09.rare import RareFrames
 from dissectors.amqp09.resync import find_next_frame
 from dissectors.amqp09.transfers import Transfer
-from dissectors.amqp09.wire import be16, be32, be64
+from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.core.rows import RowBuffer
@@ -77,22 +78,12 @@ MAX_INT64 = cython.declare(cython.ulonglong, 0x7FFFFFFFFFFFFFFF)
 REQUEUE_JSON = ('{"requeue":false}', '{"requeue":true}')
 
 
-class Arguments:
-    """What is remembered of an argument list that comes again and again."""
-
-    def __init__(self, consumer_tag, exchange, routing_key, is_mandatory, json) -> None:
-        self.consumer_tag = consumer_tag
-        self.exchange = exchange
-        self.routing_key = routing_key
-        self.is_mandatory = is_mandatory
-        self.json = json
-
-
 class Decoder09(StreamDecoder):
     """One connection of the 0-9 family."""
 
     def __init__(self, conn: Connection, dialect: str, is_hot: bool = True) -> None:
         super().__init__(conn)
+        self.client_side = 0
         self.rare = RareFrames(self, dialect)
         self.is_hot = is_hot
         self.header_size = self.rare.framing.header.size
@@ -101,6 +92,8 @@ class Decoder09(StreamDecoder):
         self.publishes: dict = {}
         self.delivers: dict = {}
         self.gets: dict = {}
+        self.last_publish = None
+        self.last_deliver = None
         self.channels: dict = {}
         self.last_channel = None
         self.frame_max = 0
@@ -226,17 +219,18 @@ class Decoder09(StreamDecoder):
         t: Transfer
         channel: Channel
         known: Arguments
-        key = buf[at:last]
-        known = self.publishes.get(key)
-        if known is None:
-            known = self._remember(self.publishes, key, buf[at - 4 : last])
+        known = self.last_publish
+        if known is None or not is_same(buf, at, last, known.tail):
+            known = self._recall(self.publishes, b"", cut(buf, at, last), buf, at, last)
             if known is None:
                 return 0
+            self.last_publish = known
         channel = self.channel(number, side)
         t = channel.publish(side, known.exchange, known.routing_key, known.is_mandatory, self)
+        t.arguments = known
         base = self.row(side, size, number, W_METHOD, N_PUBLISH)
         self.say_transfer(base, channel, t)
-        self.frames.cells[base + F_FIELDS] = self.frames.text(known.json)
+        self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
     def _take_deliver(
@@ -258,12 +252,18 @@ class Decoder09(StreamDecoder):
         if tag_at + 9 >= last:
             return 0
         # The list without its tag and redelivered bit, which differ each time.
-        key = buf[at:tag_at] + buf[tag_at + 9 : last]
-        known = self.delivers.get(key)
-        if known is None:
-            known = self._remember(self.delivers, key, buf[at - 4 : last])
+        known = self.last_deliver
+        if (
+            known is None
+            or not is_same(buf, at, tag_at, known.head)
+            or not is_same(buf, tag_at + 9, last, known.tail)
+        ):
+            known = self._recall(
+                self.delivers, cut(buf, at, tag_at), cut(buf, tag_at + 9, last), buf, at, last
+            )
             if known is None:
                 return 0
+            self.last_deliver = known
         tag = be64(buf, tag_at)
         channel = self.channel(number, side)
         t = channel.deliver(
@@ -275,11 +275,12 @@ class Decoder09(StreamDecoder):
             known.routing_key,
             self,
         )
+        t.arguments = known
         base = self.row(side, size, number, W_METHOD, N_DELIVER)
         self.say_transfer(base, channel, t)
         self.say_tag(base, tag)
         self.frames.cells[base + F_REDELIVERED] = buf[tag_at + 8] & 1
-        self.frames.cells[base + F_FIELDS] = self.frames.text(known.json)
+        self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
     def _take_get_ok(
@@ -299,20 +300,18 @@ class Decoder09(StreamDecoder):
         known: Arguments
         if at + 9 >= last:
             return 0
-        key = buf[at + 9 : last]
-        known = self.gets.get(key)
+        known = self._recall(self.gets, b"", cut(buf, at + 9, last), buf, at, last)
         if known is None:
-            known = self._remember(self.gets, key, buf[at - 4 : last])
-            if known is None:
-                return 0
+            return 0
         tag = be64(buf, at)
         channel = self.channel(number, side)
         t = self.rare.get_ok(channel, side, tag, buf[at + 8] & 1, known.exchange, known.routing_key)
+        t.arguments = known
         base = self.row(side, size, number, W_METHOD, N_GET_OK)
         self.say_transfer(base, channel, t)
         self.say_tag(base, tag)
         self.frames.cells[base + F_REDELIVERED] = buf[at + 8] & 1
-        self.frames.cells[base + F_FIELDS] = self.frames.text(known.json)
+        self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
     def _take_ack(
@@ -347,8 +346,8 @@ class Decoder09(StreamDecoder):
             name = N_NACK if key == K_NACK else N_REJECT
             is_multiple = is_multiple and key == K_NACK
             is_requeue = (bits & (2 if key == K_NACK else 1)) != 0
-            outcome = RELEASED if is_requeue and side == self.rare.client_side else REJECTED
-        if side == self.rare.client_side:
+            outcome = RELEASED if is_requeue and side == self.client_side else REJECTED
+        if side == self.client_side:
             t = channel.settle(side, tag, is_multiple, outcome, self)
         else:
             t = channel.confirm(side, tag, is_multiple, outcome, self)
@@ -383,15 +382,13 @@ class Decoder09(StreamDecoder):
         weight = be16(buf, at + 2)
         if weight:
             return 0
-        found = self.memory.find(buf, at, last, self.rare.dialect, self.rare.systems)
-        if not isinstance(found, Properties):
-            return 0
-        properties = found
-        if (
-            properties.error is not None
-            or properties.has_unknown
-            or properties.table_error is not None
-        ):
+        properties = self.memory.find_last(buf, at, last)
+        if properties is None:
+            found = self.memory.find(buf, at, last, self.rare.dialect, self.rare.systems)
+            if not isinstance(found, Properties):
+                return 0
+            properties = found
+        if not properties.is_plain:
             return 0
         body_size = be64(buf, at + 4)
         channel = self.channel(number, side)
@@ -425,9 +422,22 @@ class Decoder09(StreamDecoder):
         self.frames.cells[base + F_BODY] = last - at
         return 1
 
-    def _remember(self, memory: dict, key: bytes, payload: bytes) -> Arguments:
-        """Decode an argument list by the tables, once; None when something is wrong with it."""
-        decoded = self.rare.decode(payload)
+    def _recall(
+        self,
+        memory: dict,
+        head: bytes,
+        tail: bytes,
+        buf: bytes,
+        at: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+    ) -> Arguments | None:
+        """An argument list, decoded by the tables once; None when something is wrong with it."""
+        known: Arguments
+        key = head + tail
+        found = memory.get(key)
+        if found is not None:
+            return found
+        decoded = self.rare.decode(buf[at - 4 : last])
         if decoded is None or decoded.fields.error or decoded.trailing:
             return None
         values = decoded.fields.as_dict()
@@ -438,6 +448,8 @@ class Decoder09(StreamDecoder):
             bool(values.get("mandatory") or values.get("immediate")),
             self.rare.fields_of(decoded),
         )
+        known.head = head
+        known.tail = tail
         if len(memory) >= MAX_REMEMBERED:
             memory.clear()
         memory[key] = known

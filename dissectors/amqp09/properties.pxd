@@ -1,6 +1,11 @@
-from dissectors.amqp09.wire cimport be16, be32, be64
+cimport cython
 
+from dissectors.amqp09.wire cimport be16, be32, be64, cut, is_same
+
+# A list of texts cannot refer back.
+@cython.no_gc
 cdef class Properties:
+    cdef public bytes raw
     cdef public list text_columns
     cdef public bytes message_id
     cdef public bytes correlation_id
@@ -15,12 +20,15 @@ cdef class Properties:
     cdef public str table_error
     cdef public Py_ssize_t octets
     cdef public str systems
+    cdef public bint is_plain
 
 cdef class PropertyMemory:
     cdef public dict known
     cdef public dict texts
     cdef public dict tables
+    cdef public Properties last
 
+    cpdef Properties find_last(self, bytes buf, Py_ssize_t start, Py_ssize_t end)
     cpdef object find(
         self, bytes buf, Py_ssize_t start, Py_ssize_t end, object dialect, object systems)
     cpdef Properties _read_basic(

@@ -12,7 +12,8 @@ import cython
 from dissectors.amqp09.field_tables import FieldTable, decode_table
 from dissectors.amqp09.headers import ContentHeader, decode_header
 from dissectors.amqp09.jsonvalue import to_json
-from dissectors.amqp09.wire import be16, be32, be64
+from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
+from dissectors.tables import TRANSFERS
 
 # Property lists remembered per connection.
 MAX_REMEMBERED = 4096
@@ -32,10 +33,21 @@ COLUMNS = {
 }
 
 
+# Where in a row of transfers those are that are mostly the same from message to message.
+POSITIONS = {
+    column: TRANSFERS.index(column)
+    for column in COLUMNS.values()
+    if column not in ("message_id", "correlation_id")
+}
+
+
 class Properties:
     """One property list, decoded."""
 
     def __init__(self) -> None:
+        # The octets from the flags on.
+        self.raw = b""
+        # (position in a row, text)
         self.text_columns: list = []
         self.message_id = None
         self.correlation_id = None
@@ -50,6 +62,8 @@ class Properties:
         self.table_error = None
         self.octets = 0
         self.systems = ""
+        # Nothing in it is wrong or unknown.
+        self.is_plain = False
 
 
 def make_properties(header: ContentHeader) -> Properties:
@@ -105,7 +119,7 @@ def _put_text(result: Properties, column: str, text: str) -> None:
     elif column == "correlation_id":
         result.correlation_id = text.encode("utf-8", "backslashreplace")
     else:
-        result.text_columns.append((column, text))
+        result.text_columns.append((POSITIONS[column], text))
 
 
 def _object(items: list) -> object:
@@ -163,21 +177,35 @@ class PropertyMemory:
 
     def __init__(self) -> None:
         self.known: dict = {}
-        # (property, octets) → (text, JSON member)
+        # (property, octets) → (text, JSON member, position in a row)
         self.texts: dict = {}
         # octets of a field table → (JSON member, type system, error)
         self.tables: dict = {}
+        # The basic class's list that was looked for last.
+        self.last = None
 
     def forget(self) -> cython.int:
         """What was remembered may be read otherwise from here on."""
         self.known.clear()
         self.texts.clear()
         self.tables.clear()
+        self.last = None
         return 0
+
+    def find_last(
+        self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> Properties | None:
+        """Properties of a header of the basic class, if they are the same as the last ones."""
+        last: Properties = self.last
+        if last is not None and is_same(buf, start + 12, end, last.raw):
+            return last
+        return None
 
     def find(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, dialect, systems):
         """Properties of the header payload at [start, end); an error if it has no fixed part."""
-        key = buf[start : start + 2] + buf[start + 12 : end]
+        p: Properties
+        raw: bytes = buf[start + 12 : end]
+        key = buf[start : start + 2] + raw
         found = self.known.get(key)
         if found is None:
             found = self._read_basic(buf, start, end, systems)
@@ -186,10 +214,15 @@ class PropertyMemory:
                 if not isinstance(header, ContentHeader):
                     return header
                 found = make_properties(header)
-            found.octets = end - start - 12
+            p = found
+            p.raw = raw
+            p.octets = len(raw)
+            p.is_plain = p.error is None and not p.has_unknown and p.table_error is None
             if len(self.known) >= MAX_REMEMBERED:
                 self.known.clear()
-            self.known[key] = found
+            self.known[key] = p
+        if end - start >= FIXED_SIZE and be16(buf, start) == BASIC_CLASS:
+            self.last = found
         return found
 
     def _read_basic(
@@ -220,7 +253,7 @@ class PropertyMemory:
                 at += 4 + size
                 if at > end:
                     return None
-                member, p.systems, p.table_error = self._table(buf[at - size : at], systems)
+                member, p.systems, p.table_error = self._table(cut(buf, at - size, at), systems)
                 rest.append(member)
             elif index == I_DELIVERY_MODE or index == I_PRIORITY:  # noqa: SIM109
                 if at >= end:
@@ -250,7 +283,7 @@ class PropertyMemory:
                 at += 1 + size
                 if at > end:
                     return None
-                raw = buf[at - size : at]
+                raw = cut(buf, at - size, at)
                 try:
                     member = self._text(p, index, raw, rest)
                 except UnicodeDecodeError:
@@ -276,13 +309,14 @@ class PropertyMemory:
         if known is None:
             text = raw.decode("utf-8")
             name = BASIC[index]
-            known = (text, f'"{name}":' + encode_basestring(text), COLUMNS.get(name))
+            position = POSITIONS.get(COLUMNS.get(name))
+            known = (text, f'"{name}":' + encode_basestring(text), position)
             if len(self.texts) >= MAX_REMEMBERED:
                 self.texts.clear()
             self.texts[index, raw] = known
-        text, member, column = known
-        if column is not None:
-            p.text_columns.append((column, text))
+        text, member, position = known
+        if position is not None:
+            p.text_columns.append((position, text))
         elif index == I_EXPIRATION and text.isascii() and text.isdigit() and len(text) < 18:
             p.ttl_ms = int(text)
         else:

@@ -32,7 +32,6 @@ class ConnectionState(LinkState, TransactionState):
         self.vendor = ""
         self.dialect = load_dialect(dialect)
         self.systems = preferred_systems(dialect)
-        self.client_side = 0
         self.is_midstream = False
         self.is_open = False
         self.is_closed = False
@@ -44,6 +43,15 @@ class ConnectionState(LinkState, TransactionState):
         self.systems_used: dict[str, None] = {}
         # channel-max and frame-max of the server's tune
         self.offered = (0, 0)
+
+    @property
+    def client_side(self) -> int:
+        """Which side is the client; the decoder keeps it, for its hot frames."""
+        return self.dec.client_side
+
+    @client_side.setter
+    def client_side(self, side: int) -> None:
+        self.dec.client_side = side
 
     def side_name(self, side: int) -> str:
         return "client" if side == self.client_side else "server"

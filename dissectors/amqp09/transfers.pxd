@@ -1,4 +1,8 @@
+cimport cython
+
+from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.properties cimport Properties
+from dissectors.amqp09.wire cimport cut
 from dissectors.core.connection cimport Connection
 from dissectors.core.rows cimport RowBuffer
 
@@ -15,6 +19,9 @@ cdef class Link:
     cdef public bint is_ended
     cdef public dict row
 
+# Nothing that it refers to refers back: no cycle can hold it.
+@cython.no_gc
+@cython.freelist(256)
 cdef class Transfer:
     cdef public long long transfer_id
     cdef public long long kind
@@ -22,6 +29,7 @@ cdef class Transfer:
     cdef public long long class_id
     cdef public long long session_id
     cdef public Link link
+    cdef public Arguments arguments
     cdef public str exchange
     cdef public str routing_key
     cdef public str queue
@@ -39,7 +47,8 @@ cdef class Transfer:
     cdef public unsigned long long body_size
     cdef public unsigned long long missing_bytes
     cdef public object hasher
-    cdef public object digest
+    cdef public unsigned long long digest
+    cdef public bint has_digest
     cdef public bytearray payload
     cdef public Properties properties
     cdef public bint is_presettled
@@ -71,5 +80,7 @@ cdef class Transfer:
     cpdef int add_body(self, bytes buf, Py_ssize_t start, Py_ssize_t end) except -1
     cpdef object final_digest(self)
 
+cpdef Transfer new_transfer(long long transfer_id, long long kind, int side)
+cpdef long long signed_digest(Transfer t) except? -1
 cpdef int emit_transfer(Connection conn, Transfer t) except -1
 cpdef int emit_properties(RowBuffer rows, Py_ssize_t base, Properties p) except -1

@@ -8,9 +8,11 @@ import cython
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from dissectors.amqp09 import codes
+from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.properties import Properties
+from dissectors.amqp09.wire import cut
 from dissectors.core.connection import Connection
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import RowBuffer, signed_int64
 from dissectors.core.words import word
 from dissectors.tables import TRANSFERS
 
@@ -67,10 +69,7 @@ T_TXN = cython.declare(cython.int, TRANSFERS.index("transaction_id"))
 T_TXN_OUTCOME = cython.declare(cython.int, TRANSFERS.index("transaction_outcome"))
 T_RELATED = cython.declare(cython.int, TRANSFERS.index("related_transfer_id"))
 T_RELATION = cython.declare(cython.int, TRANSFERS.index("relation"))
-TEXT_POSITIONS = {
-    name: TRANSFERS.index(name)
-    for name in ("content_type", "content_encoding", "reply_to", "subject", "user_id", "app_id")
-}
+MAX_INT64 = cython.declare(cython.ulonglong, 0x7FFFFFFFFFFFFFFF)
 
 
 class Link:
@@ -92,29 +91,19 @@ class Link:
 
 
 class Transfer:
-    """One message, from its first frame to its settlement."""
-
-    def __init__(
-        self, transfer_id: cython.longlong, kind: cython.longlong, side: cython.int
-    ) -> None:
-        self.transfer_id = transfer_id
-        self.kind = kind
-        self.side = side
-        self.class_id = BASIC_CLASS
-        self.outcome = NONE
-        self.settled_by = NONE
-        self.settle_kind = NONE
+    """One message, from its first frame to its settlement; made by `new_transfer`."""
 
     def add_body(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
         """Octets of the body; the digest of a one-frame body needs no running state."""
         size: cython.Py_ssize_t = end - start
         if self.hasher is None:
             if self.body_bytes == 0 and size == self.body_size:
-                self.digest = xxh3_64_intdigest(buf[start:end])
+                self.digest = xxh3_64_intdigest(cut(buf, start, end))
+                self.has_digest = True
             else:
-                self.hasher = xxh3_64(buf[start:end])
+                self.hasher = xxh3_64(cut(buf, start, end))
         else:
-            self.hasher.update(buf[start:end])
+            self.hasher.update(cut(buf, start, end))
         self.body_bytes += size
         if self.payload is not None:
             if self.body_bytes <= MAX_PAYLOAD_BYTES:
@@ -127,7 +116,7 @@ class Transfer:
         """xxh3-64 of the whole body, or None when part of it was not seen."""
         if not self.is_complete:
             return None
-        if self.digest is not None:
+        if self.has_digest:
             return self.digest
         if self.hasher is not None:
             return self.hasher.intdigest()
@@ -158,6 +147,7 @@ if not cython.compiled:
             "related_id",
             "relation",
             "children_left",
+            "digest",
         ),
         0,
     )
@@ -177,6 +167,7 @@ if not cython.compiled:
             "has_reply_code",
             "is_mandatory",
             "is_pending",
+            "has_digest",
         ),
         False,
     )
@@ -189,8 +180,8 @@ if not cython.compiled:
             "capture",
             "condition",
             "transaction_id",
+            "arguments",
             "hasher",
-            "digest",
             "payload",
             "properties",
             "parent",
@@ -200,15 +191,25 @@ if not cython.compiled:
         setattr(Transfer, _name, _value)
 
 
-def address_of(queue, exchange, routing_key):
-    """Where a message goes or comes from, in one string."""
-    if queue is not None:
-        return queue
-    if exchange is None:
-        return None
-    if routing_key is None:
-        return exchange
-    return f"{exchange}/{routing_key}"
+def new_transfer(transfer_id: cython.longlong, kind: cython.longlong, side: cython.int) -> Transfer:
+    """A transfer of which only this is known yet."""
+    t: Transfer = Transfer.__new__(Transfer)
+    t.transfer_id = transfer_id
+    t.kind = kind
+    t.side = side
+    t.class_id = BASIC_CLASS
+    t.outcome = NONE
+    t.settled_by = NONE
+    t.settle_kind = NONE
+    return t
+
+
+def signed_digest(t: Transfer) -> cython.longlong:
+    """The digest of a complete body as a cell: the same bits, signed."""
+    digest: cython.ulonglong = t.digest if t.has_digest else t.final_digest()
+    if cython.compiled:
+        return cython.cast(cython.longlong, digest)
+    return signed_int64(digest)
 
 
 def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
@@ -216,6 +217,7 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
     rows: RowBuffer
     base: cython.Py_ssize_t
     p: Properties
+    known: Arguments
     if t.is_emitted:
         return 0
     t.is_emitted = True
@@ -228,18 +230,18 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
     cells[base + T_ID] = t.transfer_id
     cells[base + T_KIND] = t.kind
     cells[base + T_DIRECTION] = conn.direction(t.side)
-    if t.queue is not None:
-        cells[base + T_QUEUE] = cells[base + T_ADDRESS] = rows.text(t.queue)
-    if t.exchange is not None:
-        cells[base + T_EXCHANGE] = rows.text(t.exchange)
-        if t.routing_key is not None:
-            cells[base + T_KEY] = rows.text(t.routing_key)
-        if t.queue is None:
-            cells[base + T_ADDRESS] = rows.text(address_of(None, t.exchange, t.routing_key))
+    known = t.arguments
+    if known is None or known.exchange is not t.exchange or known.routing_key is not t.routing_key:
+        known = Arguments(None, t.exchange, t.routing_key, False, None)
+    known.code_address(rows, t.queue, t.capture)
+    cells[base + T_ADDRESS] = known.address_code
+    cells[base + T_EXCHANGE] = known.exchange_code
+    cells[base + T_KEY] = known.key_code
+    cells[base + T_QUEUE] = known.queue_code
+    cells[base + T_CAPTURE] = known.capture_code
     if t.has_tag:
         rows.put_number(base, T_TAG, t.tag)
-        cells[base + T_DELIVERY_ID] = min(t.tag, 0x7FFFFFFFFFFFFFFF)
-    cells[base + T_CAPTURE] = rows.text(t.capture)
+        cells[base + T_DELIVERY_ID] = min(t.tag, MAX_INT64)
     cells[base + T_FIRST_PACKET] = t.first_packet
     cells[base + T_LAST_PACKET] = t.last_packet
     cells[base + T_FIRST_TS] = t.first_ts
@@ -247,9 +249,8 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
     cells[base + T_FRAMES] = t.frame_count
     cells[base + T_BODY] = t.body_bytes
     cells[base + T_BODY_KIND] = W_BINARY
-    digest = t.final_digest()
-    if digest is not None:
-        cells[base + T_HASH] = digest if digest <= 0x7FFFFFFFFFFFFFFF else digest - (1 << 64)
+    if t.is_complete:
+        cells[base + T_HASH] = signed_digest(t)
     p = t.properties
     if p is not None:
         cells[base + T_MESSAGE] = t.body_bytes + p.octets
@@ -293,9 +294,10 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
 
 def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> cython.int:
     """The message properties' columns of a transfer's row."""
+    column: cython.Py_ssize_t
     cells = rows.cells
-    for name, text in p.text_columns:
-        cells[base + TEXT_POSITIONS[name]] = rows.text(text)
+    for column, text in p.text_columns:
+        cells[base + column] = rows.text(text)
     if p.message_id is not None:
         rows.put_string(base, T_MESSAGE_ID, p.message_id)
     if p.correlation_id is not None:

@@ -1,6 +1,7 @@
-"""Whole numbers out of octets, fast: compiled to shifts, interpreted by struct.
+"""Numbers and slices out of octets, fast: compiled to plain C, interpreted by struct.
 
-Callers have checked that the octets are there.
+Callers have checked that the octets are there; compiled, it is checked again before a pointer is
+used, once for all octets of a value.
 """
 
 from struct import Struct
@@ -15,14 +16,21 @@ _U64 = Struct(">Q").unpack_from
 def be16(buf: bytes, at: cython.Py_ssize_t) -> cython.longlong:
     if not cython.compiled:
         return _U16(buf, at)[0]
-    return (buf[at] << 8) | buf[at + 1]
+    octets: cython.p_uchar = buf
+    if at < 0 or at + 2 > len(buf):
+        raise IndexError("octets are missing")
+    return (octets[at] << 8) | octets[at + 1]
 
 
 def be32(buf: bytes, at: cython.Py_ssize_t) -> cython.longlong:
     if not cython.compiled:
         return _U32(buf, at)[0]
-    high: cython.longlong = (buf[at] << 8) | buf[at + 1]
-    return (high << 16) | (buf[at + 2] << 8) | buf[at + 3]
+    value: cython.uint
+    octets: cython.p_uchar = buf
+    if at < 0 or at + 4 > len(buf):
+        raise IndexError("octets are missing")
+    value = octets[at]
+    return (value << 24) | (octets[at + 1] << 16) | (octets[at + 2] << 8) | octets[at + 3]
 
 
 def be64(buf: bytes, at: cython.Py_ssize_t) -> cython.ulonglong:
@@ -30,6 +38,31 @@ def be64(buf: bytes, at: cython.Py_ssize_t) -> cython.ulonglong:
         return _U64(buf, at)[0]
     value: cython.ulonglong = 0
     i: cython.Py_ssize_t
+    octets: cython.p_uchar = buf
+    if at < 0 or at + 8 > len(buf):
+        raise IndexError("octets are missing")
     for i in range(at, at + 8):
-        value = (value << 8) | buf[i]
+        value = (value << 8) | octets[i]
     return value
+
+
+def cut(buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> bytes:
+    """buf[at:end], compiled without the slice object and the numbers that Python makes for it."""
+    if not cython.compiled:
+        return buf[at:end]
+    octets: cython.p_char = buf
+    if at < 0 or at > end or end > len(buf):
+        raise IndexError("octets are missing")
+    return octets[at:end]
+
+
+def is_same(buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t, known: bytes) -> cython.bint:
+    """Whether buf[at:end] is what is known, without making an object to compare."""
+    if not cython.compiled:
+        return buf[at:end] == known
+    size: cython.Py_ssize_t = len(known)
+    octets: cython.p_char = buf
+    others: cython.p_char = known
+    if end - at != size or at < 0 or end > len(buf):
+        return False
+    return memcmp(octets + at, others, size) == 0  # type: ignore[name-defined]  # noqa: F821
