@@ -23,6 +23,10 @@ def ubyte(value: int) -> bytes:
     return b"\x50" + bytes((value,))
 
 
+def ushort(value: int) -> bytes:
+    return b"\x60" + struct.pack(">H", value)
+
+
 def string(text: str) -> bytes:
     octets = text.encode()
     return b"\xa1" + bytes((len(octets),)) + octets
@@ -61,8 +65,8 @@ def handshake(talk: Conversation, number: int) -> None:
     talk.send(1, frame(described(0x44, ubyte(0)), 1))
     for side, name in ((0, f"bench-{number}"), (1, "broker")):
         talk.send(side, b"AMQP\x00\x01\x00\x00")
-        talk.send(side, frame(described(_OPEN, string(name), NULL, uint(65_536), uint(100))))
-    for side, remote in ((0, NULL), (1, b"\x60\x00\x00")):
+        talk.send(side, frame(described(_OPEN, string(name), NULL, uint(65_536), ushort(100))))
+    for side, remote in ((0, NULL), (1, ushort(0))):
         begin = described(_BEGIN, remote, uint(0), uint(1 << 30), uint(1 << 30), uint(255))
         talk.send(side, frame(begin))
     for handle, name in enumerate(("out", "in")):
