@@ -1,3 +1,5 @@
+cimport cython
+
 cdef class DeliveryState:
     cdef public str name
     cdef public str outcome
@@ -7,6 +9,8 @@ cdef class DeliveryState:
     cdef public bint is_terminal
     cdef public long long word
 
+@cython.final
+@cython.freelist(256)
 cdef class Delivery:
     cdef public long long transfer_id
     cdef public int side
@@ -46,3 +50,7 @@ cdef class Delivery:
     cdef public long long txn_outcome
     cdef public long long related
     cdef public long long relation
+
+    cdef int begin(self, long long transfer_id, int side) except -1
+
+cpdef Delivery new_delivery(long long transfer_id, int side)

@@ -38,7 +38,8 @@ class DeliveryState:
 class Delivery:
     """A delivery in the making. Numbers that are not known are NULL."""
 
-    def __init__(self, transfer_id: cython.longlong, side: cython.int) -> None:
+    def begin(self, transfer_id: cython.longlong, side: cython.int) -> cython.int:
+        """Set all of it. There is no __init__: calling the class boxes what it is given."""
         self.transfer_id = transfer_id
         self.side = side
         self.delivery_id = NULL
@@ -77,3 +78,10 @@ class Delivery:
         self.txn_outcome = NULL
         self.related = NULL
         self.relation = NULL
+        return 0
+
+
+def new_delivery(transfer_id: cython.longlong, side: cython.int) -> Delivery:
+    delivery: Delivery = Delivery.__new__(Delivery)
+    delivery.begin(transfer_id, side)
+    return delivery

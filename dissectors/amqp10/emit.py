@@ -1,13 +1,12 @@
 """Deliveries → rows of `transfers`: the message's own properties are read here, at the end,
 straight into the row. Decides nothing about settlement; that has happened before."""
 
-from binascii import hexlify
-
 import cython
 
 from dissectors.amqp10.delivery import Delivery
 from dissectors.amqp10.head import HeadReader
 from dissectors.amqp10.link import Link
+from dissectors.amqp10.octets import hex_of
 from dissectors.amqp10.session import Session
 from dissectors.core.connection import Connection
 from dissectors.core.rows import NULL_CELL, RowBuffer
@@ -50,6 +49,12 @@ T_TXN_OUTCOME = cython.declare(cython.int, TRANSFERS.index("transaction_outcome"
 T_RELATED = cython.declare(cython.int, TRANSFERS.index("related_transfer_id"))
 T_RELATION = cython.declare(cython.int, TRANSFERS.index("relation"))
 
+#: 1.0 §3.4: what can become of a message. A coordinator's `declared` (§4.5.5) is an answer to a
+#: request and stays with the frame.
+OUTCOMES = cython.declare(
+    dict, {name: word(name) for name in ("accepted", "rejected", "released", "modified")}
+)
+
 
 class TransferWriter:
     """Writes the transfers of one connection."""
@@ -57,6 +62,10 @@ class TransferWriter:
     def __init__(self, conn: Connection, head_reader: HeadReader) -> None:
         self.conn = conn
         self.head_reader = head_reader
+        # The capture's code in the present batch: nearly all deliveries begin in the same file.
+        self.capture: str | None = None
+        self.capture_batch = -1
+        self.capture_code = 0
 
     def write(self, delivery: Delivery) -> cython.int:
         """The one row of a delivery."""
@@ -79,8 +88,12 @@ class TransferWriter:
             cells[base + T_SESSION] = session.session_id
         cells[base + T_DELIVERY_ID] = delivery.delivery_id
         if delivery.tag is not None:
-            rows.put_string(base, T_TAG, hexlify(delivery.tag))
-        cells[base + T_CAPTURE] = rows.text(delivery.capture or "")
+            rows.put_string(base, T_TAG, hex_of(delivery.tag))
+        if self.capture is not delivery.capture or self.capture_batch != rows.batch_no:
+            self.capture = delivery.capture
+            self.capture_batch = rows.batch_no
+            self.capture_code = rows.text(delivery.capture or "")
+        cells[base + T_CAPTURE] = self.capture_code
         cells[base + T_FIRST_PACKET] = delivery.first_packet
         cells[base + T_LAST_PACKET] = delivery.last_packet
         cells[base + T_FIRST_TS] = delivery.first_ts
@@ -95,7 +108,7 @@ class TransferWriter:
         cells[base + T_ABORTED] = delivery.is_aborted
         cells[base + T_RESUMED] = delivery.is_resumed
         if delivery.outcome is not None and delivery.is_settled:
-            cells[base + T_OUTCOME] = word(delivery.outcome)
+            cells[base + T_OUTCOME] = OUTCOMES.get(delivery.outcome, NULL_CELL)
         if delivery.condition is not None:
             cells[base + T_CONDITION] = rows.text(delivery.condition)
         cells[base + T_OUTCOME_TS] = delivery.outcome_ts

@@ -4,6 +4,8 @@ cdef class FrameTexts:
     cdef public dict transfer_texts
     cdef public dict disposition_codes
     cdef public Py_ssize_t disposition_batch
+    cdef public int disposition_key
+    cdef public long long disposition_code
 
     cpdef long long disposition(self, RowBuffer rows, int role, int batchable) except? -1
 

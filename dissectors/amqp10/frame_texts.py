@@ -24,6 +24,9 @@ class FrameTexts:
         # Codes of a disposition's texts in the present batch, by what it says.
         self.disposition_codes: dict = {}
         self.disposition_batch = -1
+        # The last of them: dispositions seldom differ from the one before.
+        self.disposition_key = -1
+        self.disposition_code = 0
 
     def transfer(self, key, handle, message_format, mode, resume, aborted, batchable) -> str:
         """`key` stands for all the others together."""
@@ -50,12 +53,16 @@ class FrameTexts:
         if self.disposition_batch != rows.batch_no:
             self.disposition_batch = rows.batch_no
             self.disposition_codes = {}
+        elif self.disposition_key == key:
+            return self.disposition_code
         code = self.disposition_codes.get(key)
         if code is None:
             fields = {"role": _ROLES[role]}
             if batchable >= 0:
                 fields["batchable"] = batchable == 1
             code = self.disposition_codes[key] = rows.text(dump(fields))
+        self.disposition_key = key
+        self.disposition_code = code
         return code
 
 

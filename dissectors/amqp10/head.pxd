@@ -1,14 +1,23 @@
 from dissectors.amqp10.octets cimport (
-    after_code, list_count, list_items, read_boolean, read_code, read_uint, skip_value)
+    after_code, cut, is_ascii, list_count, list_items, read_boolean, read_code, read_uint, skip_value)
 from dissectors.core.rows cimport RowBuffer
 
 cdef class HeadReader:
     cdef public dict cache
+    cdef public Py_ssize_t batch_no
+    cdef public dict codes
+    cdef public list last_texts
+    cdef public list last_codes
 
     cpdef int read(self, RowBuffer rows, Py_ssize_t base, bytes head) except -1
     cdef int _header(
         self, RowBuffer rows, Py_ssize_t base, bytes buf, Py_ssize_t at, Py_ssize_t end) except -1
     cdef int _properties(
         self, RowBuffer rows, Py_ssize_t base, bytes buf, Py_ssize_t at, Py_ssize_t end) except -1
+    cdef int _begin_batch(self, Py_ssize_t batch_no) except -1
+    cdef long long _rest_code(self, RowBuffer rows, bytes rest) except? -1
+    cdef int _text(
+        self, RowBuffer rows, Py_ssize_t base, Py_ssize_t place, bytes buf, Py_ssize_t at,
+        Py_ssize_t stop) except -1
 
 cpdef object primitive_text(bytes buf, Py_ssize_t at, Py_ssize_t stop)

@@ -12,6 +12,8 @@ import cython
 from dissectors.amqp10.composites import STANDARD
 from dissectors.amqp10.octets import (
     after_code,
+    cut,
+    is_ascii,
     list_count,
     list_items,
     read_boolean,
@@ -20,7 +22,7 @@ from dissectors.amqp10.octets import (
     skip_value,
 )
 from dissectors.amqp10.render import composite_tree, dump, tree
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import NULL_CELL, RowBuffer
 from dissectors.tables import TRANSFERS
 
 T_CREATED = cython.declare(cython.int, TRANSFERS.index("created_ts_ms"))
@@ -84,6 +86,12 @@ class HeadReader:
 
     def __init__(self) -> None:
         self.cache: dict = {}
+        # Codes in the present batch: of the JSON by the octets of all sections in it, and of
+        # the last text of each property by place.
+        self.batch_no = -1
+        self.codes: dict = {}
+        self.last_texts: list = []
+        self.last_codes: list = []
 
     def read(self, rows: RowBuffer, base: cython.Py_ssize_t, head: bytes) -> cython.int:
         """Fill the message columns of the row at `base` from the sections in `head`."""
@@ -91,8 +99,11 @@ class HeadReader:
         stop: cython.Py_ssize_t
         end: cython.Py_ssize_t = len(head)
         code: cython.longlong
-        rest = None
+        is_rest: cython.bint
+        rest: bytes = None
         cells = rows.cells
+        if self.batch_no != rows.batch_no:
+            self._begin_batch(rows.batch_no)
         cells[base + T_PRIORITY] = DEFAULT_PRIORITY
         cells[base + T_DURABLE] = 0
         while at < end:
@@ -103,27 +114,51 @@ class HeadReader:
             if stop < 0:
                 break
             if code == HEADER:
-                if self._header(rows, base, head, after_code(head, at), stop):
-                    rest = self._add(rest, head[at:stop])
+                is_rest = self._header(rows, base, head, after_code(head, at), stop)
             elif code == PROPERTIES:
-                if self._properties(rows, base, head, after_code(head, at), stop):
-                    rest = self._add(rest, head[at:stop])
+                is_rest = self._properties(rows, base, head, after_code(head, at), stop)
             else:
-                rest = self._add(rest, head[at:stop])
+                is_rest = True
+            if is_rest:
+                rest = cut(head, at, stop) if rest is None else rest + head[at:stop]
             at = stop
         if rest is not None:
-            cells[base + T_PROPERTIES] = rows.text("{" + ",".join(rest) + "}")
+            cells[base + T_PROPERTIES] = self._rest_code(rows, rest)
         return 0
 
-    def _add(self, rest, section: bytes):
-        text = self.cache.get(section)
-        if text is None:
-            if len(self.cache) >= MAX_CACHED:
-                self.cache.clear()
-            text = self.cache[section] = section_json(section)
-        if not text:
-            return rest
-        return [text] if rest is None else [*rest, text]
+    def _begin_batch(self, batch_no: cython.Py_ssize_t) -> cython.int:
+        self.batch_no = batch_no
+        self.codes = {}
+        self.last_texts = [None] * len(_COLUMNS)
+        self.last_codes = [0] * len(_COLUMNS)
+        return 0
+
+    def _rest_code(self, rows: RowBuffer, rest: bytes) -> cython.longlong:
+        """The code of the JSON of some sections, one behind the other; NULL if it is empty."""
+        code = self.codes.get(rest)
+        if code is None:
+            if len(self.codes) >= MAX_CACHED:
+                self.codes.clear()
+            text = self._rest_json(rest)
+            code = self.codes[rest] = rows.text(text) if text else NULL_CELL
+        return code
+
+    def _rest_json(self, rest: bytes) -> str:
+        at: cython.Py_ssize_t = 0
+        stop: cython.Py_ssize_t
+        texts = []
+        while at < len(rest):
+            stop = skip_value(rest, at, len(rest), 0)
+            section = rest[at:stop]
+            text = self.cache.get(section)
+            if text is None:
+                if len(self.cache) >= MAX_CACHED:
+                    self.cache.clear()
+                text = self.cache[section] = section_json(section)
+            if text:
+                texts.append(text)
+            at = stop
+        return "{" + ",".join(texts) + "}" if texts else ""
 
     def _header(
         self,
@@ -197,16 +232,39 @@ class HeadReader:
                     if buf[at] == 0x83:
                         number = int.from_bytes(buf[at + 1 : stop], "big", signed=True)
                         rows.cells[base + T_CREATED] = number
-                else:
-                    text = primitive_text(buf, at, stop)
-                    if text is None:
-                        has_more = 1
-                    elif _IS_UNIQUE[i]:
-                        rows.put_string(base, _COLUMNS[i], text.encode())
-                    else:
-                        rows.cells[base + _COLUMNS[i]] = rows.text(text)
+                elif not self._text(rows, base, i, buf, at, stop):
+                    has_more = 1
             at = stop
         return has_more
+
+    def _text(
+        self,
+        rows: RowBuffer,
+        base: cython.Py_ssize_t,
+        place: cython.Py_ssize_t,
+        buf: bytes,
+        at: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
+    ) -> cython.int:
+        """A property into its column; 0 if it has a type that is no text."""
+        column: cython.Py_ssize_t = _COLUMNS[place]
+        octets: bytes = None
+        if buf[at] == 0xA1 or buf[at] == 0xA3:
+            octets = cut(buf, at + 2, stop)
+            if not is_ascii(octets):
+                octets = None
+        if octets is None:
+            text = primitive_text(buf, at, stop)
+            if text is None:
+                return 0
+            octets = text.encode()
+        if _IS_UNIQUE[place]:
+            return 1 + rows.put_string(base, column, octets)
+        if octets != self.last_texts[place]:
+            self.last_texts[place] = octets
+            self.last_codes[place] = rows.text(octets.decode())
+        rows.cells[base + column] = self.last_codes[place]
+        return 1
 
 
 def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):

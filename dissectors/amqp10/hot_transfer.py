@@ -3,8 +3,6 @@
 What is odd about one is left to the tables in `rare.py`.
 """
 
-from binascii import hexlify
-
 import cython
 
 from dissectors.amqp10.delivery import Delivery, DeliveryState
@@ -13,6 +11,8 @@ from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
 from dissectors.amqp10.link import Link
 from dissectors.amqp10.octets import (
     after_code,
+    cut,
+    hex_of,
     list_count,
     list_items,
     read_boolean,
@@ -76,7 +76,7 @@ def take_transfer(
     session: Session
     link: Link
     delivery: Delivery
-    tag = None
+    tag: bytes = None
     outcome: DeliveryState = None
     if count < 1 or count > 11:
         return 0
@@ -92,7 +92,7 @@ def take_transfer(
             delivery_id = read_uint(buf, at, stop)
         elif i == 2:
             if buf[at] == 0xA0:
-                tag = buf[at + 2 : stop]
+                tag = cut(buf, at + 2, stop)
             elif buf[at] != 0x40:
                 return 0
         elif i == 3:
@@ -148,7 +148,7 @@ def take_transfer(
     if delivery_id >= 0:
         cells[base + F_DELIVERY_ID] = delivery_id
     if tag is not None:
-        rows.put_string(base, F_TAG, hexlify(tag))
+        rows.put_string(base, F_TAG, hex_of(tag))
     if settled >= 0:
         cells[base + F_SETTLED] = settled
     cells[base + F_MORE] = 1 if more == 1 else 0

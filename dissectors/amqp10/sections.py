@@ -8,7 +8,7 @@ import cython
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from dissectors.amqp10.delivery import Delivery
-from dissectors.amqp10.octets import after_code, read_code, skip_value
+from dissectors.amqp10.octets import after_code, cut, read_code, skip_value
 from dissectors.core.rows import NULL_CELL, signed_int64
 from dissectors.core.words import word
 
@@ -42,8 +42,9 @@ def scan_message(
     body_bytes: cython.longlong = 0
     kind: cython.longlong = NULL
     sections: cython.int = 0
+    digest: cython.ulonglong
     hasher = None
-    tail = b""
+    tail: bytes = None
     while at < end:
         code = read_code(buf, at, end)
         if code < last or code > FOOTER:
@@ -57,7 +58,7 @@ def scan_message(
                 return 0
             head_end = stop
         elif code == FOOTER:
-            tail = buf[at:stop]
+            tail = cut(buf, at, stop)
         else:
             if sections and (code != last or code == VALUE):
                 return 0
@@ -78,13 +79,20 @@ def scan_message(
             sections += 1
         last = code
         at = stop
-    delivery.head = buf[start:head_end] + tail if head_end > start or tail else b""
+    if tail is not None:
+        delivery.head = buf[start:head_end] + tail
+    elif head_end > start:
+        delivery.head = cut(buf, start, head_end)
     delivery.body_kind = kind
     delivery.body_bytes = body_bytes
     if hasher is not None:
         delivery.body_hash = signed_int64(hasher.intdigest())
     elif sections:
-        delivery.body_hash = signed_int64(xxh3_64_intdigest(buf[body_start:body_end]))
+        if cython.compiled:
+            digest = xxh3_64_intdigest(cut(buf, body_start, body_end))
+            delivery.body_hash = cython.cast(cython.longlong, digest)
+        else:
+            delivery.body_hash = signed_int64(xxh3_64_intdigest(buf[body_start:body_end]))
     return 1
 
 

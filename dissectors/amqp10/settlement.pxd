@@ -16,6 +16,9 @@ cdef class Settlement(FlowControl):
     cpdef Delivery disposition(
         self, Session session, int side, int is_receiver, long long first, long long last,
         int settled, DeliveryState state)
+    cdef int _dispose(
+        self, Delivery delivery, long long by, long long kind, int settled,
+        DeliveryState state) except -1
     cdef int _unknown_delivery(self, Endpoint owner, long long first, int side) except -1
     cpdef int apply_state(self, Delivery delivery, DeliveryState state) except -1
     cpdef int settle(self, Delivery delivery, long long by, long long kind) except -1

@@ -53,6 +53,9 @@ class Settlement(FlowControl):
         The first delivery concerned, or None if none is known."""
         owner: Endpoint
         count: cython.longlong
+        i: cython.longlong
+        step: cython.longlong
+        steps: list = None
         found: Delivery = None
         delivery: Delivery
         kind: cython.longlong = W_SINGLE
@@ -65,26 +68,38 @@ class Settlement(FlowControl):
         if count < 1:
             self.problem("state10.bad_range", f"from {first} to {last}", side)
             return None
-        if count == 1:
-            ids = (first,)
-        else:
+        if count > 1:
             kind = W_RANGE
-            ids = _ids_in_range(owner.unsettled, first, count)
-        for delivery_id in ids:
-            delivery = owner.unsettled.get(delivery_id)
-            if delivery is None:
-                continue
-            if found is None:
-                found = delivery
-            if state is not None:
-                self.apply_state(delivery, state)
-            if settled == 1:
-                if delivery.outcome is None and delivery.txn_id is None:
-                    delivery.outcome = delivery.link.default_outcome
-                self.settle(delivery, by, kind)
+        if count > 2 * len(owner.unsettled) + 64:
+            # A range made to hurt is not walked.
+            steps = _known_steps(owner.unsettled, first, count)
+            count = len(steps)
+        for i in range(count):
+            step = i if steps is None else steps[i]
+            delivery = owner.unsettled.get(serial_add(first, step))
+            if delivery is not None:
+                found = delivery if found is None else found
+                self._dispose(delivery, by, kind, settled, state)
         if found is None:
             self._unknown_delivery(owner, first, side)
         return found
+
+    def _dispose(
+        self,
+        delivery: Delivery,
+        by: cython.longlong,
+        kind: cython.longlong,
+        settled: cython.int,
+        state: Optional[DeliveryState],  # noqa: UP045  (Cython reads it)
+    ) -> cython.int:
+        """What a disposition says, for one of the deliveries in its range."""
+        if state is not None:
+            self.apply_state(delivery, state)
+        if settled == 1:
+            if delivery.outcome is None and delivery.txn_id is None:
+                delivery.outcome = delivery.link.default_outcome
+            self.settle(delivery, by, kind)
+        return 0
 
     def _unknown_delivery(
         self, owner: Endpoint, first: cython.longlong, side: cython.int
@@ -170,9 +185,6 @@ class Settlement(FlowControl):
         return self.transfers.write(delivery)
 
 
-def _ids_in_range(unsettled: dict, first: cython.longlong, count: cython.longlong) -> list:
-    """The known delivery-ids in a range, in its order, without walking a range made to hurt."""
-    if count <= 2 * len(unsettled) + 64:
-        return [serial_add(first, step) for step in range(count)]
-    inside = [i for i in unsettled if 0 <= serial_diff(i, first) < count]
-    return sorted(inside, key=lambda i: serial_diff(i, first))
+def _known_steps(unsettled: dict, first: cython.longlong, count: cython.longlong) -> list:
+    """How far from the first of a range the known delivery-ids in it are, in order."""
+    return sorted([s for s in [serial_diff(i, first) for i in unsettled] if 0 <= s < count])

@@ -1,5 +1,5 @@
 from dissectors.amqp10.assembly cimport finish_message
-from dissectors.amqp10.delivery cimport Delivery, DeliveryState
+from dissectors.amqp10.delivery cimport Delivery, DeliveryState, new_delivery
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.session cimport Endpoint, Session
 from dissectors.amqp10.settlement cimport Settlement

@@ -13,7 +13,7 @@ from typing import Optional
 import cython
 
 from dissectors.amqp10.assembly import finish_message
-from dissectors.amqp10.delivery import Delivery, DeliveryState
+from dissectors.amqp10.delivery import Delivery, DeliveryState, new_delivery
 from dissectors.amqp10.link import Link
 from dissectors.amqp10.session import Endpoint, Session
 from dissectors.amqp10.settlement import Settlement
@@ -113,7 +113,7 @@ class ConnectionState(Settlement):
         delivery_id: cython.longlong,
         tag,
     ) -> Delivery:
-        delivery: Delivery = Delivery(self.conn.next_transfer(), side)
+        delivery: Delivery = new_delivery(self.conn.next_transfer(), side)
         delivery.session = session
         delivery.link = link
         delivery.tag = tag
@@ -126,11 +126,11 @@ class ConnectionState(Settlement):
         if delivery_id >= 0:
             delivery.delivery_id = delivery_id
             endpoint.highest_delivery_id = delivery_id
-            old = endpoint.unsettled.get(delivery_id)
-            if old is not None:
+            old = endpoint.unsettled.setdefault(delivery_id, delivery)
+            if old is not delivery:
                 self.abandon(old)
                 self.forget(old)
-            endpoint.unsettled[delivery_id] = delivery
+                endpoint.unsettled[delivery_id] = delivery
             if len(endpoint.unsettled) > MAX_UNSETTLED:
                 self.limit_reached(f"more than {MAX_UNSETTLED} unsettled deliveries")
                 self.forget(next(iter(endpoint.unsettled.values())))

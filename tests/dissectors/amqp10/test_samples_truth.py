@@ -332,8 +332,11 @@ def test_17_transactions() -> None:
     rollbacks = sum(row["rollback_count"] for row in tables["sessions"])
     assert commits + rollbacks == truth["discharges"]
     assert rollbacks == truth["discharges_fail_true"]
-    declared = [row for row in tables["transfers"] if row["outcome"] == "declared"]
+    # The coordinator's answer is a state of the frame; a transfer has only the four outcomes.
+    declared = [row for row in tables["frames"] if row["outcome"] == "declared"]
     assert len(declared) == truth["declares"]
+    outcomes = {row["outcome"] for row in tables["transfers"]}
+    assert outcomes <= {"accepted", "rejected", "released", "modified", None}
 
 
 def test_18_links_of_two_sessions_and_how_they_ended() -> None:

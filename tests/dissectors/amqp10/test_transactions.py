@@ -116,7 +116,9 @@ def test_the_control_link_is_a_coordinator(tmp_path: Path) -> None:
         "work": "link",
     }
     (row,) = tables["transfers"]
-    assert row["outcome"] == "declared"
+    # `declared` answers the request and is none of the outcomes of a message (§3.4).
+    assert row["outcome"] is None
+    assert [row["outcome"] for row in tables["frames"] if row["outcome"]] == ["declared"]
 
 
 def test_other_messages_to_a_coordinator_are_named(tmp_path: Path) -> None:
