@@ -21,7 +21,12 @@ settings.load_profile("house")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests, then slow ones, then those with live peers: the sooner a failure is seen."""
+    """Quick tests, then slow ones, then those with live peers: the sooner a failure is seen.
+
+    What needs a Spark session is slow, however little it does with it."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: (_has(item, "live"), _has(item, "slow")))
 
 
