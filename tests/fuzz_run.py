@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from amqpscope import backend
+from tests.peak import peak_kb
 
 SECONDS_PER_CASE = 20
 
@@ -59,8 +59,7 @@ def run(first: int, count: int) -> dict[str, Any]:
             except Exception as error:  # whatever it is, it must not have been raised
                 failures.append(f"seed {seed}: {type(error).__name__}: {error}")
             signal.alarm(0)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"failures": failures, "peak_kb": peak, "backend": backend.describe()}
+    return {"failures": failures, "peak_kb": peak_kb(), "backend": backend.describe()}
 
 
 if __name__ == "__main__":
