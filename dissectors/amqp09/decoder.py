@@ -181,21 +181,21 @@ class Decoder09(StreamDecoder):
         base: cython.Py_ssize_t = self.conn.frame_row(
             side, self.ts_ns, self.packet_no, self.first_packet_no, self.offset, size
         )
-        cells = self.frames.cells
-        cells[base + F_CHANNEL] = number
-        cells[base + F_TYPE] = type_word
-        cells[base + F_NAME] = name
-        cells[base + F_STATUS] = W_OK
+        rows: RowBuffer = self.frames
+        rows.cells[base + F_CHANNEL] = number
+        rows.cells[base + F_TYPE] = type_word
+        rows.cells[base + F_NAME] = name
+        rows.cells[base + F_STATUS] = W_OK
         return base
 
     def say_transfer(self, base: cython.Py_ssize_t, channel: Channel, t: Transfer) -> cython.int:
         """Session, link and transfer of a frame's row."""
-        cells = self.frames.cells
-        cells[base + F_SESSION] = channel.session_id
+        rows: RowBuffer = self.frames
+        rows.cells[base + F_SESSION] = channel.session_id
         if t is not None:
-            cells[base + F_TRANSFER] = t.transfer_id
+            rows.cells[base + F_TRANSFER] = t.transfer_id
             if t.link is not None:
-                cells[base + F_LINK] = t.link.link_id
+                rows.cells[base + F_LINK] = t.link.link_id
         return 0
 
     def say_tag(self, base: cython.Py_ssize_t, tag: cython.ulonglong) -> cython.int:

@@ -163,9 +163,14 @@ BASIC_COUNT = cython.declare(cython.int, len(BASIC))
 BASIC_CLASS = cython.declare(cython.int, 60)
 # Flags that no basic property has, and the one that announces more flags.
 OTHER_FLAGS = cython.declare(cython.int, 0x0003)
-# Class, weight, body size and one word of flags.
+MESSAGE_ID_FLAG = cython.declare(cython.int, 0x8000 >> BASIC.index("message-id"))
+# Class, weight and body size; the flags follow.
+CLASS_TO_SIZE = cython.declare(cython.int, 12)
+# Those and one word of flags.
 FIXED_SIZE = cython.declare(cython.int, 14)
 MAX_TIMESTAMP = cython.declare(cython.ulonglong, 1 << 53)
+DELIVERY_MODES = tuple([f'"delivery-mode":{number}' for number in range(256)])
+PRIORITIES = tuple([f'"priority":{number}' for number in range(256)])
 
 
 class PropertyMemory:
@@ -177,12 +182,16 @@ class PropertyMemory:
 
     def __init__(self) -> None:
         self.known: dict = {}
-        # (property, octets) → (text, JSON member, position in a row)
+        # (property, octets) → (octets, text, JSON member, (position in a row, text) or None)
         self.texts: dict = {}
         # octets of a field table → (JSON member, type system, error)
         self.tables: dict = {}
         # The basic class's list that was looked for last.
         self.last = None
+        # What `texts` has of the last short string, by property.
+        self.last_texts: list = [None] * BASIC_COUNT
+        # Type systems that field tables were read with, in order of first use.
+        self.systems: dict = {}
 
     def forget(self) -> cython.int:
         """What was remembered may be read otherwise from here on."""
@@ -190,6 +199,8 @@ class PropertyMemory:
         self.texts.clear()
         self.tables.clear()
         self.last = None
+        self.last_texts = [None] * BASIC_COUNT
+        self.systems.clear()
         return 0
 
     def find_last(
@@ -197,46 +208,55 @@ class PropertyMemory:
     ) -> Properties | None:
         """Properties of a header of the basic class, if they are the same as the last ones."""
         last: Properties = self.last
-        if last is not None and is_same(buf, start + 12, end, last.raw):
+        if last is not None and is_same(buf, start + CLASS_TO_SIZE, end, last.raw):
             return last
         return None
 
     def find(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, dialect, systems):
         """Properties of the header payload at [start, end); an error if it has no fixed part."""
-        p: Properties
-        raw: bytes = buf[start + 12 : end]
-        key = buf[start : start + 2] + raw
-        found = self.known.get(key)
-        if found is None:
-            found = self._read_basic(buf, start, end, systems)
-            if found is None:
+        p: Properties = None
+        raw: bytes = buf[start + CLASS_TO_SIZE : end]
+        key: bytes = None
+        is_basic: cython.bint = end - start >= FIXED_SIZE and be16(buf, start) == BASIC_CLASS
+        if not (is_basic and be16(buf, start + CLASS_TO_SIZE) & MESSAGE_ID_FLAG):
+            # A list that names its message is most likely not to come again.
+            key = buf[start : start + 2] + raw
+            p = self.known.get(key)
+        if p is None:
+            if is_basic:
+                try:
+                    p = self._read_basic(buf, start, end, systems)
+                except UnicodeDecodeError:
+                    p = None
+            if p is None:
                 header = decode_header(buf[start:end], dialect, systems)
                 if not isinstance(header, ContentHeader):
                     return header
-                found = make_properties(header)
-            p = found
+                p = make_properties(header)
             p.raw = raw
             p.octets = len(raw)
             p.is_plain = p.error is None and not p.has_unknown and p.table_error is None
-            if len(self.known) >= MAX_REMEMBERED:
-                self.known.clear()
-            self.known[key] = p
-        if end - start >= FIXED_SIZE and be16(buf, start) == BASIC_CLASS:
-            self.last = found
-        return found
+            if p.systems:
+                self.systems[p.systems] = None
+            if key is not None:
+                if len(self.known) >= MAX_REMEMBERED:
+                    self.known.clear()
+                self.known[key] = p
+        if is_basic:
+            self.last = p
+        return p
 
     def _read_basic(
         self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, systems
     ) -> Properties | None:
-        """A list of the basic class in which nothing is odd; None leaves it to the tables."""
+        """A list of the basic class in which nothing is odd; None leaves it to the tables,
+        and so do octets that are not UTF-8."""
         p: Properties
         flags: cython.int
         index: cython.int
         size: cython.Py_ssize_t
         number: cython.ulonglong
         at: cython.Py_ssize_t = start + FIXED_SIZE
-        if at > end or be16(buf, start) != BASIC_CLASS:
-            return None
         flags = be16(buf, at - 2)
         if flags & OTHER_FLAGS:
             return None
@@ -262,10 +282,10 @@ class PropertyMemory:
                 at += 1
                 if index == I_PRIORITY:
                     p.priority = number
-                    member = f'"priority":{number}'
+                    member = PRIORITIES[number]
                 else:
                     p.durable = 1 if number == PERSISTENT else 0
-                    member = f'"delivery-mode":{number}'
+                    member = DELIVERY_MODES[number]
             elif index == I_TIMESTAMP:
                 if at + 8 > end:
                     return None
@@ -283,45 +303,60 @@ class PropertyMemory:
                 at += 1 + size
                 if at > end:
                     return None
-                raw = cut(buf, at - size, at)
-                try:
-                    member = self._text(p, index, raw, rest)
-                except UnicodeDecodeError:
-                    return None
+                member = self._text(p, index, buf, at - size, at, rest)
             shown.append(member)
         if at != end:
             return None
         if shown:
-            p.json = "{" + ",".join(shown) + "}"
+            p.json = f"{{{','.join(shown)}}}"
         if rest:
-            p.rest_json = "{" + ",".join(rest) + "}"
+            p.rest_json = f"{{{','.join(rest)}}}"
         return p
 
-    def _text(self, p: Properties, index: cython.int, raw: bytes, rest: list):
+    def _text(
+        self,
+        p: Properties,
+        index: cython.int,
+        buf: bytes,
+        at: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        rest: list,
+    ):
         """A short string's place; its JSON member."""
+        raw: bytes
+        known: tuple
         if index == I_MESSAGE_ID:
-            p.message_id = raw
+            p.message_id = raw = cut(buf, at, end)
             return '"message-id":' + encode_basestring(raw.decode("utf-8"))
         if index == I_CORRELATION_ID:
-            p.correlation_id = raw
+            p.correlation_id = raw = cut(buf, at, end)
             return '"correlation-id":' + encode_basestring(raw.decode("utf-8"))
-        known = self.texts.get((index, raw))
-        if known is None:
-            text = raw.decode("utf-8")
-            name = BASIC[index]
-            position = POSITIONS.get(COLUMNS.get(name))
-            known = (text, f'"{name}":' + encode_basestring(text), position)
-            if len(self.texts) >= MAX_REMEMBERED:
-                self.texts.clear()
-            self.texts[index, raw] = known
-        text, member, position = known
-        if position is not None:
-            p.text_columns.append((position, text))
+        known = self.last_texts[index]
+        if known is None or not is_same(buf, at, end, known[0]):
+            known = self._short_string(index, cut(buf, at, end))
+            self.last_texts[index] = known
+        _, text, member, column = known
+        if column is not None:
+            p.text_columns.append(column)
         elif index == I_EXPIRATION and text.isascii() and text.isdigit() and len(text) < 18:
             p.ttl_ms = int(text)
         else:
             rest.append(member)
         return member
+
+    def _short_string(self, index: cython.int, raw: bytes) -> tuple:
+        """What is remembered of a short string: see `texts`."""
+        known = self.texts.get((index, raw))
+        if known is None:
+            text = raw.decode("utf-8")
+            name = BASIC[index]
+            position = POSITIONS.get(COLUMNS.get(name))
+            column = None if position is None else (position, text)
+            known = (raw, text, f'"{name}":' + encode_basestring(text), column)
+            if len(self.texts) >= MAX_REMEMBERED:
+                self.texts.clear()
+            self.texts[index, raw] = known
+        return known
 
     def _table(self, raw: bytes, systems) -> tuple:
         known = self.tables.get(raw)

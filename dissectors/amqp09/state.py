@@ -165,8 +165,7 @@ class ConnectionState(LinkState, TransactionState):
 
     def _say_systems(self) -> None:
         """The reading of field tables: what properties and arguments were read with."""
-        for properties in self.dec.memory.known.values():
-            if properties.systems:
-                self.use_system(properties.systems)
+        for system in self.dec.memory.systems:
+            self.use_system(system)
         if self.systems_used:
             self.conn.facts["field_table_types"] = next(reversed(self.systems_used))
