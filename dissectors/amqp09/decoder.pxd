@@ -1,6 +1,7 @@
 from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.channel cimport Channel
-from dissectors.amqp09.properties cimport Properties, PropertyMemory
+from dissectors.amqp09.properties cimport Properties
+from dissectors.amqp09.property_memory cimport PropertyMemory
 from dissectors.amqp09.transfers cimport Transfer
 from dissectors.amqp09.wire cimport be16, be32, be64, cut, is_same
 from dissectors.core.connection cimport Connection

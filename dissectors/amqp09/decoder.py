@@ -10,7 +10,8 @@ import cython
 from dissectors.amqp09 import codes
 from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.channel import Channel
-from dissectors.amqp09.properties import Properties, PropertyMemory
+from dissectors.amqp09.properties import Properties
+from dissectors.amqp09.property_memory import PropertyMemory
 from dissectors.amqp09.rare import RareFrames
 from dissectors.amqp09.resync import find_next_frame
 from dissectors.amqp09.transfers import Transfer

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dissectors.amqp09.dialects import load_dialect
 from dissectors.amqp09.field_types import RABBITMQ, preferred_systems
 from dissectors.amqp09.headers import ContentHeader, decode_header, encode_header
-from dissectors.amqp09.properties import BASIC, Properties, PropertyMemory, make_properties
+from dissectors.amqp09.properties import Properties, make_properties
+from dissectors.amqp09.property_memory import BASIC, PropertyMemory
 from tests.builders.amqp09 import Frames, Wire09
 from tests.dissectors.amqp09 import strategies
 
