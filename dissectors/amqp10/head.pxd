@@ -8,12 +8,20 @@ cdef class HeadReader:
     cdef public dict codes
     cdef public list last_texts
     cdef public list last_codes
+    cdef public bytes header
+    cdef public bint header_is_rest
+    cdef public long long priority
+    cdef public long long durable
+    cdef public long long ttl
+    cdef public long long redelivered
 
     cpdef int read(self, RowBuffer rows, Py_ssize_t base, bytes head) except -1
     cdef int _header(
         self, RowBuffer rows, Py_ssize_t base, bytes buf, Py_ssize_t at, Py_ssize_t end) except -1
     cdef int _properties(
         self, RowBuffer rows, Py_ssize_t base, bytes buf, Py_ssize_t at, Py_ssize_t end) except -1
+    cdef int _keep_header(
+        self, RowBuffer rows, Py_ssize_t base, bytes header, bint is_rest) except -1
     cdef int _begin_batch(self, Py_ssize_t batch_no) except -1
     cdef long long _rest_code(self, RowBuffer rows, bytes rest) except? -1
     cdef int _text(

@@ -9,7 +9,6 @@ import uuid
 
 import cython
 
-from dissectors.amqp10.composites import STANDARD
 from dissectors.amqp10.octets import (
     after_code,
     cut,
@@ -21,7 +20,7 @@ from dissectors.amqp10.octets import (
     read_uint,
     skip_value,
 )
-from dissectors.amqp10.render import composite_tree, dump, tree
+from dissectors.amqp10.section_json import section_json
 from dissectors.core.rows import NULL_CELL, RowBuffer
 from dissectors.tables import TRANSFERS
 
@@ -59,24 +58,6 @@ _COLUMNS = [
 ]
 #: Whether a column holds strings that are mostly unique, by place.
 _IS_UNIQUE = [c >= 0 and TRANSFERS.columns[c].kind == "string" for c in _COLUMNS]
-#: Fields that the row has columns for, so that the JSON need not repeat them.
-_IN_COLUMNS = frozenset(
-    (
-        "durable",
-        "priority",
-        "ttl",
-        "message-id",
-        "user-id",
-        "to",
-        "subject",
-        "reply-to",
-        "correlation-id",
-        "content-type",
-        "content-encoding",
-        "creation-time",
-        "group-id",
-    )
-)
 #: JSON texts kept by the octets they were made of; all are dropped when there are more.
 MAX_CACHED = 4096
 
@@ -92,6 +73,13 @@ class HeadReader:
         self.codes: dict = {}
         self.last_texts: list = []
         self.last_codes: list = []
+        # The octets of the last header section, and what they put into the row.
+        self.header: bytes | None = None
+        self.header_is_rest = False
+        self.priority = 0
+        self.durable = 0
+        self.ttl = 0
+        self.redelivered = 0
 
     def read(self, rows: RowBuffer, base: cython.Py_ssize_t, head: bytes) -> cython.int:
         """Fill the message columns of the row at `base` from the sections in `head`."""
@@ -104,8 +92,16 @@ class HeadReader:
         cells = rows.cells
         if self.batch_no != rows.batch_no:
             self._begin_batch(rows.batch_no)
-        cells[base + T_PRIORITY] = DEFAULT_PRIORITY
-        cells[base + T_DURABLE] = 0
+        if self.header is not None and head.startswith(self.header):
+            at = len(self.header)
+            rest = self.header if self.header_is_rest else None
+            cells[base + T_PRIORITY] = self.priority
+            cells[base + T_DURABLE] = self.durable
+            cells[base + T_TTL] = self.ttl
+            cells[base + T_REDELIVERED] = self.redelivered
+        else:
+            cells[base + T_PRIORITY] = DEFAULT_PRIORITY
+            cells[base + T_DURABLE] = 0
         while at < end:
             code = read_code(head, at, end)
             if code < 0:
@@ -115,6 +111,8 @@ class HeadReader:
                 break
             if code == HEADER:
                 is_rest = self._header(rows, base, head, after_code(head, at), stop)
+                if at == 0:
+                    self._keep_header(rows, base, cut(head, 0, stop), is_rest)
             elif code == PROPERTIES:
                 is_rest = self._properties(rows, base, head, after_code(head, at), stop)
             else:
@@ -124,6 +122,18 @@ class HeadReader:
             at = stop
         if rest is not None:
             cells[base + T_PROPERTIES] = self._rest_code(rows, rest)
+        return 0
+
+    def _keep_header(
+        self, rows: RowBuffer, base: cython.Py_ssize_t, header: bytes, is_rest: cython.bint
+    ) -> cython.int:
+        """Senders give nearly all their messages the same header: it is read once."""
+        self.header = header
+        self.header_is_rest = is_rest
+        self.priority = rows.cells[base + T_PRIORITY]
+        self.durable = rows.cells[base + T_DURABLE]
+        self.ttl = rows.cells[base + T_TTL]
+        self.redelivered = rows.cells[base + T_REDELIVERED]
         return 0
 
     def _begin_batch(self, batch_no: cython.Py_ssize_t) -> cython.int:
@@ -290,17 +300,3 @@ def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):
     except UnicodeDecodeError:
         return raw.hex()
     return raw.hex() if (code == 0xA0 or code == 0xB0) and not text.isprintable() else text
-
-
-def section_json(section: bytes) -> str:
-    """`"name":{…}` of one section, less what has columns; empty if nothing is left."""
-    value = STANDARD.types.decode(section, 0, len(section), [])
-    definition = STANDARD.definition_of(value)
-    if definition is None:
-        return ""
-    composite = STANDARD.decode(value, [])
-    if composite is not None:
-        data = composite_tree(STANDARD, composite, _IN_COLUMNS)
-    else:
-        data = tree(STANDARD, value.data)
-    return f"{dump(definition.name)}:{dump(data)}" if data else ""

@@ -13,9 +13,9 @@ from dissectors.amqp10.octets import (
     after_code,
     list_count,
     list_items,
-    read_boolean,
-    read_uint,
     skip_value,
+    take_boolean,
+    take_uint,
 )
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
@@ -57,6 +57,8 @@ def take_disposition(
     base: cython.Py_ssize_t
     count: cython.longlong = list_count(buf, at, end)
     i: cython.longlong
+    taken: cython.longlong
+    is_number: cython.bint
     first: cython.longlong = -1
     last: cython.longlong = -1
     role: cython.int = -1
@@ -70,25 +72,32 @@ def take_disposition(
         return 0
     at = list_items(buf, at)
     for i in range(count):
-        stop = skip_value(buf, at, end, 0)
-        if stop < 0:
-            return 0
-        if i == 0:
-            role = read_boolean(buf, at, stop)
-        elif i == 1:
-            first = read_uint(buf, at, stop)
-        elif i == 2:
-            last = read_uint(buf, at, stop)
-        elif i == 3:
-            settled = read_boolean(buf, at, stop)
-        elif i == 4:
+        if i == 4:
+            stop = skip_value(buf, at, end, 0)
+            if stop < 0:
+                return 0
             outcome = plain_outcome(buf, at, stop)
             if outcome is UNREAD:
                 return 0
+            at = stop
+            continue
+        is_number = i == 1 or i == 2
+        taken = take_uint(buf, at, end) if is_number else take_boolean(buf, at, end)
+        if taken == 0:
+            return 0
+        at += taken & 7
+        taken >>= 3
+        if i == 0:
+            role = taken
+        elif i == 1:
+            first = taken
+        elif i == 2:
+            last = taken
+        elif i == 3:
+            settled = taken
         else:
-            batchable = read_boolean(buf, at, stop)
-        at = stop
-    if at != end or role < 0 or first < 0 or last < -1 or settled < -1 or batchable < -1:
+            batchable = taken
+    if at != end or role < 0 or first < 0:
         return 0
     base = state.frame_row(side, channel, end - start)
     session = state.session_of(side, channel)

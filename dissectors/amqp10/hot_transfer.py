@@ -15,9 +15,9 @@ from dissectors.amqp10.octets import (
     hex_of,
     list_count,
     list_items,
-    read_boolean,
-    read_uint,
     skip_value,
+    take_boolean,
+    take_uint,
 )
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
@@ -63,6 +63,7 @@ def take_transfer(
     base: cython.Py_ssize_t
     count: cython.longlong = list_count(buf, at, end)
     i: cython.longlong
+    taken: cython.longlong
     handle: cython.longlong = -1
     delivery_id: cython.longlong = -1
     message_format: cython.longlong = -1
@@ -83,53 +84,44 @@ def take_transfer(
     payload = skip_value(buf, at, end, 0)
     at = list_items(buf, at)
     for i in range(count):
-        stop = skip_value(buf, at, payload, 0)
-        if stop < 0:
-            return 0
-        if i == 0:
-            handle = read_uint(buf, at, stop)
-        elif i == 1:
-            delivery_id = read_uint(buf, at, stop)
-        elif i == 2:
-            if buf[at] == 0xA0:
-                tag = cut(buf, at + 2, stop)
-            elif buf[at] != 0x40:
+        if i == 2 or i == 6 or i == 7:
+            stop = skip_value(buf, at, payload, 0)
+            if stop < 0:
                 return 0
-        elif i == 3:
-            message_format = read_uint(buf, at, stop)
-        elif i == 4:
-            settled = read_boolean(buf, at, stop)
-        elif i == 5:
-            more = read_boolean(buf, at, stop)
-        elif i == 6:
-            if buf[at] == 0x50:
+            if i == 7:
+                outcome = plain_outcome(buf, at, stop)
+                if outcome is UNREAD:
+                    return 0
+            elif i == 2 and buf[at] == 0xA0:
+                tag = cut(buf, at + 2, stop)
+            elif i == 6 and buf[at] == 0x50:
                 mode = buf[at + 1]
             elif buf[at] != 0x40:
                 return 0
-        elif i == 7:
-            outcome = plain_outcome(buf, at, stop)
-            if outcome is UNREAD:
-                return 0
+            at = stop
+            continue
+        taken = take_uint(buf, at, payload) if i < 4 else take_boolean(buf, at, payload)
+        if taken == 0:
+            return 0
+        at += taken & 7
+        taken >>= 3
+        if i == 0:
+            handle = taken
+        elif i == 1:
+            delivery_id = taken
+        elif i == 3:
+            message_format = taken
+        elif i == 4:
+            settled = taken
+        elif i == 5:
+            more = taken
         elif i == 8:
-            resume = read_boolean(buf, at, stop)
+            resume = taken
         elif i == 9:
-            aborted = read_boolean(buf, at, stop)
+            aborted = taken
         else:
-            batchable = read_boolean(buf, at, stop)
-        at = stop
-    if (
-        at != payload
-        or handle < 0
-        or delivery_id < -1
-        or message_format < -1
-        or message_format > 0
-        or mode > 1
-        or settled < -1
-        or more < -1
-        or resume < -1
-        or aborted < -1
-        or batchable < -1
-    ):
+            batchable = taken
+    if at != payload or handle < 0 or message_format > 0 or mode > 1:
         return 0
     base = state.frame_row(side, channel, end - start)
     session = state.session_of(side, channel)

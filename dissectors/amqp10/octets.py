@@ -124,6 +124,37 @@ def read_boolean(buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> c
     return -1 if code == 0x40 else -2
 
 
+def take_uint(buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
+    """Number and extent of the uint at `at` in one: 8 x the number (-1 for null) + the octets
+    that it takes. 0 for anything else."""
+    code: cython.int
+    if at >= end:
+        return 0
+    code = buf[at]
+    if code == 0x43:
+        return 1
+    if code == 0x52 and at + 2 <= end:
+        return buf[at + 1] * 8 + 2
+    if code == 0x70 and at + 5 <= end:
+        return read_u32(buf, at + 1) * 8 + 5
+    return -7 if code == 0x40 else 0
+
+
+def take_boolean(buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.longlong:
+    """The boolean at `at` in the way of `take_uint`."""
+    code: cython.int
+    if at >= end:
+        return 0
+    code = buf[at]
+    if code == 0x41:
+        return 9
+    if code == 0x42:
+        return 1
+    if code == 0x56 and at + 2 <= end and buf[at + 1] <= 1:
+        return buf[at + 1] * 8 + 2
+    return -7 if code == 0x40 else 0
+
+
 def cut(buf: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> bytes:
     """buf[start:stop], without the objects that a slice costs."""
     if cython.compiled and 0 <= start <= stop <= len(buf):
