@@ -1,0 +1,60 @@
+"""The quick readers: values and extents as 1.0 §1.6 has them, and nothing past the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from dissectors.amqp10.octets import cut, hex_of, is_ascii, take_boolean, take_uint
+
+
+@pytest.mark.parametrize(
+    ("octets", "number"),
+    [
+        (b"\x40", -1),
+        (b"\x43", 0),
+        (b"\x52\x00", 0),
+        (b"\x52\xff", 255),
+        (b"\x70\x00\x00\x00\x07", 7),
+        (b"\x70\xff\xff\xff\xff", 0xFFFFFFFF),
+    ],
+)
+def test_a_uint_tells_its_number_and_extent(octets: bytes, number: int) -> None:
+    taken = take_uint(b"?" + octets + b"?", 1, 2 + len(octets))
+    assert (taken >> 3, taken & 7) == (number, len(octets))
+    for end in range(1, 1 + len(octets)):
+        assert take_uint(b"?" + octets, 1, end) == 0
+
+
+@pytest.mark.parametrize(
+    ("octets", "flag"),
+    [(b"\x40", -1), (b"\x41", 1), (b"\x42", 0), (b"\x56\x00", 0), (b"\x56\x01", 1)],
+)
+def test_a_boolean_tells_its_value_and_extent(octets: bytes, flag: int) -> None:
+    taken = take_boolean(octets + b"?", 0, 1 + len(octets))
+    assert (taken >> 3, taken & 7) == (flag, len(octets))
+    for end in range(len(octets)):
+        assert take_boolean(octets, 0, end) == 0
+
+
+@pytest.mark.parametrize("octets", [b"\x41", b"\x60\x00\x01", b"\x80" + bytes(8), b"\x00\x53\x24"])
+def test_other_types_are_left_to_the_tables(octets: bytes) -> None:
+    assert take_uint(octets, 0, len(octets)) == 0
+    if octets != b"\x41":
+        assert take_boolean(octets, 0, len(octets)) == 0
+    assert take_boolean(b"\x56\x02", 0, 2) == 0
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 5), (2, 2), (1, 4), (3, 9), (4, 2)])
+def test_a_cut_is_a_slice(start: int, stop: int) -> None:
+    assert cut(b"abcde", start, stop) == b"abcde"[start:stop]
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 300])
+def test_hex_of_any_length(size: int) -> None:
+    octets = bytes(7 * i % 256 for i in range(size))
+    assert hex_of(octets) == octets.hex().encode()
+
+
+def test_ascii_is_told_from_other_text() -> None:
+    assert is_ascii(b"") and is_ascii(bytes(range(128)))
+    assert not is_ascii("größer".encode()) and not is_ascii(b"abc\x80")
