@@ -52,10 +52,10 @@ def _column(column: Column, values: np.ndarray, rows: RowBuffer, position: int) 
         validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little"))
     else:
         validity = None
-    if kind == "word":
-        return _words(values, is_absent if absent_count else None, validity, absent_count)
-    if kind == "text":
-        return _dictionary(values, list(rows.pool), validity, absent_count)
+    if kind in ("word", "text"):
+        spellings = vocabulary() if kind == "word" else list(rows.pool)
+        present = values[~is_absent] if absent_count else values
+        return _dictionary(values, present, spellings, validity, absent_count)
     if kind in ("string", "bytes"):
         heap = pa.py_buffer(rows.heaps[position])
         return _strings(ARROW_TYPES[kind], _offsets(values), heap, validity, absent_count)
@@ -73,25 +73,22 @@ def _column(column: Column, values: np.ndarray, rows: RowBuffer, position: int) 
     return pa.Array.from_buffers(ARROW_TYPES[kind], len(values), buffers, absent_count)
 
 
-def _words(
-    codes: np.ndarray, is_absent: np.ndarray | None, validity: pa.Buffer | None, absent_count: int
-) -> pa.Array:
-    """Only the words in use enter the batch's dictionary."""
-    words = vocabulary()
-    is_used = np.zeros(len(words), dtype=np.bool_)
-    is_used[codes if is_absent is None else codes[~is_absent]] = True
-    renumber = np.cumsum(is_used, dtype=np.int64) - 1
-    used = [words[i] for i in np.flatnonzero(is_used)]
-    return _dictionary(np.maximum(renumber[codes], 0), used, validity, absent_count)
-
-
 def _dictionary(
-    codes: np.ndarray, values: list[str], validity: pa.Buffer | None, absent_count: int
+    codes: np.ndarray,
+    present: np.ndarray,
+    spellings: list[str],
+    validity: pa.Buffer | None,
+    absent_count: int,
 ) -> pa.Array:
-    indices = pa.Array.from_buffers(
-        pa.int32(), len(codes), [validity, pa.py_buffer(codes.astype(np.int32))], absent_count
-    )
-    return pa.DictionaryArray.from_arrays(indices, _texts(values))
+    """Only the strings in use enter the column's dictionary: the pool has those of all columns."""
+    is_used = np.zeros(len(spellings), dtype=np.bool_)
+    is_used[present] = True
+    renumber = np.cumsum(is_used, dtype=np.int32) - 1
+    used = [spellings[i] for i in np.flatnonzero(is_used).tolist()]
+    numbers = np.maximum(renumber[codes], 0).astype(np.int32, copy=False)
+    buffers = [validity, pa.py_buffer(numbers)]
+    indices = pa.Array.from_buffers(pa.int32(), len(codes), buffers, absent_count)
+    return pa.DictionaryArray.from_arrays(indices, _texts(used), safe=False)
 
 
 def _texts(values: list[str]) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dissectors.core.arrow import take_batch
 from dissectors.core.rows import RowBuffer
-from dissectors.tables import SESSIONS
+from dissectors.tables import SESSIONS, TRANSFERS
 
 
 def test_a_batch_of_one_row_keeps_it_when_the_buffer_is_used_again() -> None:
@@ -14,3 +14,15 @@ def test_a_batch_of_one_row_keeps_it_when_the_buffer_is_used_again() -> None:
     rows.append({"connection_id": "second", "session_id": 2, "channel": 6})
     (row,) = batch.to_pylist()
     assert (row["connection_id"], row["session_id"], row["channel"]) == ("first", 1, 5)
+
+
+def test_dictionaries_hold_the_strings_of_their_own_column_only() -> None:
+    """Texts share a pool; a column of one value must not carry the other's thousands."""
+    rows = RowBuffer(TRANSFERS, lambda _buffer: None)
+    for number in range(1000):
+        rows.append({"routing_key": f"key {number}", "exchange": "logs" if number % 2 else None})
+    batch = take_batch(rows)
+    assert len(batch.column("routing_key").dictionary) == 1000
+    assert batch.column("exchange").dictionary.to_pylist() == ["logs"]
+    assert batch.column("exchange").to_pylist() == [None, "logs"] * 500
+    assert batch.column("routing_key").to_pylist() == [f"key {n}" for n in range(1000)]
