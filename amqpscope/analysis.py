@@ -16,7 +16,7 @@ from spark_etl.analysis import Request, analyze, check
 from spark_etl.dist import ship
 from spark_etl.java import JavaError
 from spark_etl.metrics import MetricOptions
-from spark_etl.session import session
+from spark_etl.session import session, settings_for
 from spark_etl.watch import watch
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def run(wish: Wish, as_json: bool) -> str:
 
 
 def _run(wish: Wish, request: Request, as_json: bool) -> str:
-    if not wish.is_watching:
-        check(request)
+    # What a watched folder will hold is not known: settings for large input.
+    settings = {} if wish.is_watching else settings_for(check(request), wish.master)
     with Spinner("starting Spark") as spinner:
-        spark = session(wish.master)
+        spark = session(wish.master, settings)
         ship(spark)
         spinner.measure = _task_counter(spark)
         if wish.is_watching:

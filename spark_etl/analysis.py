@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from spark_etl.metrics import MetricOptions
 
 Tell = Callable[[str], None]
+CONCURRENT_WRITES = 2
 
 
 def tell_nobody(_stage: str) -> None:
@@ -94,13 +96,23 @@ def write_metrics(
     from spark_etl.metrics import compute
 
     frames = compute(tables, options)
+
+    def write(name: str) -> None:
+        path = (folder / f"{name}{SUFFIX}").for_spark
+        frames[name].write.mode("overwrite").parquet(path)
+
     try:
-        for name, frame in frames.items():
-            frame.write.mode("overwrite").parquet((folder / f"{name}{SUFFIX}").for_spark)
+        # Spark plans a query in the thread that asks: the other one keeps the cores busy.
+        with ThreadPoolExecutor(CONCURRENT_WRITES) as pool:
+            pending = [pool.submit(write, name) for name in frames]
+            try:
+                for done in pending:
+                    done.result()
+            finally:
+                for later in pending:
+                    later.cancel()
     finally:
-        release = getattr(frames, "release", None)
-        if release is not None:
-            release()
+        frames.release()
     return list(frames)
 
 
@@ -119,12 +131,19 @@ def known_secrets(options: Options, in_files: tuple[bytes, ...]) -> tuple[bytes,
     return (Path(options.keylog).read_bytes(), *in_files)
 
 
-def check(request: Request) -> None:
-    """Find mistakes before Spark is started. Raises CaptureError and WriteError."""
-    if given_tables(request.inputs) is None:
-        look_at(find_files(request.inputs))
+def check(request: Request) -> int:
+    """Find mistakes before Spark is started; returns the octets of input. Raises CaptureError and
+    WriteError."""
+    source = given_tables(request.inputs)
+    if source is None:
+        files = find_files(request.inputs)
+        look_at(files)
+        input_bytes = sum(file.size_bytes for file in files)
+    else:
+        input_bytes = source.size_bytes()
     aside = aside_of(Folder(request.output))
     aside.parent.remove(aside.name)
+    return input_bytes
 
 
 def given_tables(inputs: Sequence[str]) -> Folder | None:

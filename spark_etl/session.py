@@ -43,7 +43,19 @@ LOOPBACK_SETTINGS = {
 LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
     "spark.driver.memory": DRIVER_MEMORY,
+    # Else every call of a DataFrame's method sends its line of source to the JVM, in many calls.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+# For input of which Spark spends more time planning than computing: rows are interpreted instead
+# of compiled, plans are made once, the JVM compiles quickly and collects in one thread.
+SMALL_SETTINGS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+SMALL_BYTES = 16 * 1024 * 1024
 _ROOT = str(Path(__file__).resolve().parents[1])
 
 
@@ -64,6 +76,12 @@ def session(
         spark.conf.set(name, value)
     _register(spark)
     return spark
+
+
+def settings_for(input_bytes: int, master: str | None) -> dict[str, str]:
+    """What suits input of this size; a cluster has settings of its own."""
+    is_small = input_bytes <= SMALL_BYTES and is_local(master or LOCAL_MASTER)
+    return SMALL_SETTINGS if is_small else {}
 
 
 def is_local(master: str) -> bool:

@@ -65,6 +65,12 @@ class Folder:
         selector = fs.FileSelector(path)
         return sorted(info.base_name for info in system.get_file_info(selector))
 
+    def size_bytes(self) -> int:
+        """Of all files in it, at any depth."""
+        system, path = self._system()
+        found = system.get_file_info(fs.FileSelector(path, recursive=True))
+        return sum(info.size for info in found if info.type == fs.FileType.File)
+
     def read(self, name: str) -> bytes:
         system, path = self._system()
         with system.open_input_stream(f"{path}/{name}") as file:

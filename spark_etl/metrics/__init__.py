@@ -9,12 +9,12 @@ from spark_etl.metrics.options import MetricOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_etl.metrics.plan import MetricFrames
+
 __all__ = ["MetricOptions", "compute"]
 
 
-def compute(
-    tables: dict[str, DataFrame], options: MetricOptions | None = None
-) -> dict[str, DataFrame]:
+def compute(tables: dict[str, DataFrame], options: MetricOptions | None = None) -> MetricFrames:
     """All metric tables by name, lazily: nothing runs before somebody asks a frame for rows.
 
     ``tables`` are those of ``amqpscope dissect`` (connections, sessions, links, frames,
@@ -22,4 +22,4 @@ def compute(
     """
     from spark_etl.metrics import plan
 
-    return plan.metric_frames(tables, options or MetricOptions())
+    return plan.MetricFrames(tables, options or MetricOptions())

@@ -7,17 +7,11 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_etl.session import session
-
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "2",
-    # Short-lived: compiling to the last degree costs more than it gives back.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
+from spark_etl.session import SMALL_SETTINGS, session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    spark = session("local[2]", SETTINGS)
+    spark = session("local[2]", SMALL_SETTINGS)
     yield spark
     spark.stop()
