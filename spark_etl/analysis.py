@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 CONCURRENT_WRITES = 2
+# Octets of a capture for each octet of its tables, which are compressed.
+CAPTURE_PER_TABLES = 20
 
 
 def tell_nobody(_stage: str) -> None:
@@ -132,15 +134,15 @@ def known_secrets(options: Options, in_files: tuple[bytes, ...]) -> tuple[bytes,
 
 
 def check(request: Request) -> int:
-    """Find mistakes before Spark is started; returns the octets of input. Raises CaptureError and
-    WriteError."""
+    """Find mistakes before Spark is started; returns the octets of the captures. Raises CaptureError
+    and WriteError."""
     source = given_tables(request.inputs)
     if source is None:
         files = find_files(request.inputs)
         look_at(files)
         input_bytes = sum(file.size_bytes for file in files)
     else:
-        input_bytes = source.size_bytes()
+        input_bytes = source.size_bytes() * CAPTURE_PER_TABLES
     aside = aside_of(Folder(request.output))
     aside.parent.remove(aside.name)
     return input_bytes

@@ -55,7 +55,7 @@ SMALL_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-SMALL_BYTES = 16 * 1024 * 1024
+SMALL_BYTES = 4 * 1024 * 1024
 _ROOT = str(Path(__file__).resolve().parents[1])
 
 
