@@ -134,8 +134,9 @@ def known_secrets(options: Options, in_files: tuple[bytes, ...]) -> tuple[bytes,
 
 
 def check(request: Request) -> int:
-    """Find mistakes before Spark is started; returns the octets of the captures. Raises CaptureError
-    and WriteError."""
+    """Find mistakes before Spark is started; returns the octets of the captures.
+
+    Raises CaptureError and WriteError."""
     source = given_tables(request.inputs)
     if source is None:
         files = find_files(request.inputs)
