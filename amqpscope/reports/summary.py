@@ -190,7 +190,7 @@ def _filled(numbers: pa.Array, absent: int) -> np.ndarray:
     """Whole numbers with ``absent`` for null. Read from the buffers: Array.fill_null, is_valid
     and to_numpy would import pyarrow.compute and pandas, which takes longer than most captures."""
     validity, data = numbers.buffers()
-    values = np.frombuffer(data, numbers.type.to_pandas_dtype())
+    values = np.frombuffer(data, str(numbers.type))
     first, last = numbers.offset, numbers.offset + len(numbers)
     values = values[first:last]
     if not numbers.null_count:
