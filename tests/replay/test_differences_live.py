@@ -83,7 +83,7 @@ def test_an_empty_queue_misses_deliveries(captured: Captured, replay: Replayer) 
     consumer = script.only([script.connections[1].connection_id])
     with admin(replay.port) as channel:
         channel.queue_declare(PREFIX + "sc.two")
-        report = replay(path, consumer, step_timeout_s=0.2)
+        report = replay(path, consumer, step_timeout_s=2.0)
         channel.queue_delete(PREFIX + "sc.two")
     assert report.exit_code == DIFFERENT, as_text(report)
     missing = [d for d in hard(report) if d.rule == "deliveries"]
@@ -102,11 +102,11 @@ def test_a_broker_alarm_stops_at_max_time(
     path, script = captured("publish")
     broker.ctl("set_vm_memory_high_watermark", "0.00001")
     try:
-        report = replay(path, script, max_time_s=3.0, step_timeout_s=1.0)
+        report = replay(path, script, max_time_s=8.0, step_timeout_s=4.0)
     finally:
         broker.ctl("set_vm_memory_high_watermark", "0.6")
     assert report.exit_code == FAILED, as_text(report)
-    assert report.stopped == "stopped after 3 s (--max-time)"
+    assert report.stopped == "stopped after 8 s (--max-time)"
     assert [d.text for d in hard(report) if d.rule == "blocked"] == [
         "the broker blocked the connection: low on memory"
     ]

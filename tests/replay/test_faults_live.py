@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +28,8 @@ pytestmark = pytest.mark.live
 
 Captured = Callable[[str], tuple[str, Script]]
 MAIN = "from amqpscope.cli.main import main; main()"
+# Nine idle seconds become as many as it takes to look and to strike.
+SLOW = "0.1"
 
 
 def amqpscope(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -40,16 +42,29 @@ def amqpscope(*arguments: str, **environment: str) -> subprocess.CompletedProces
     )
 
 
+PCAP_HEADER, RECORD_HEADER = 24, 16
+
+
 def half_of(path: str, folder: Path) -> str:
-    """The first half of a capture file."""
+    """The first half of a capture, cut off inside a packet: between two it would be whole."""
     octets = Path(path).read_bytes()
+    begin = end = PCAP_HEADER
+    while end <= len(octets) // 2:
+        # seconds, fraction, octets kept, octets on the wire: as tcpdump writes, in our byte order
+        (kept,) = struct.unpack_from("=I", octets, end + 8)
+        begin, end = end, end + RECORD_HEADER + kept
     cut = folder / "cut.pcap"
-    cut.write_bytes(octets[: len(octets) // 2])
+    cut.write_bytes(octets[: (begin + RECORD_HEADER + end) // 2])
     return str(cut)
 
 
 def connection_count(broker: Broker) -> int:
     return len(broker.ctl("list_connections", "pid").split())
+
+
+def has_channel(broker: Broker) -> bool:
+    """The first step of a replay, behind its handshake, has reached the broker."""
+    return broker.ctl("list_channels", "pid").strip() != ""
 
 
 def test_nobody_listens(captured: Captured) -> None:
@@ -115,13 +130,12 @@ def test_interrupted_it_closes_and_reports(broker: Broker, tmp_path: Path) -> No
     """Ctrl-C in the middle of a capture that takes its time."""
     arguments = [
         "replay", "client", sample("08"), "--to", f"amqp://127.0.0.1:{broker.port}",
-        "--prefix", PREFIX, "--json",
+        "--prefix", PREFIX, "--speed", SLOW, "--json",
     ]  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, text=True
     )
-    until(lambda: connection_count(broker) > 0, "the replay connects")
-    time.sleep(1)
+    until(lambda: has_channel(broker), "the replay opens its channel")
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == FAILED
@@ -131,14 +145,19 @@ def test_interrupted_it_closes_and_reports(broker: Broker, tmp_path: Path) -> No
     until(lambda: connection_count(broker) == 0, "no connection is left")
 
 
+def kill_in_the_middle(broker: Broker) -> None:
+    until(lambda: has_channel(broker), "the replay opens its channel")
+    broker.kill()
+
+
 def test_the_broker_is_killed_in_the_middle(tmp_path_factory: pytest.TempPathFactory) -> None:
     broker = Broker(tmp_path_factory.mktemp("killed"))
     try:
         broker.start()
         path = sample("08")
-        killer = threading.Timer(1.5, broker.kill)
+        killer = threading.Thread(target=kill_in_the_middle, args=(broker,))
         killer.start()
-        report = Replayer(broker.port)(path, read_script(path), speed="1")
+        report = Replayer(broker.port)(path, read_script(path), speed=SLOW)
         killer.join()
     finally:
         broker.stop()

@@ -189,7 +189,7 @@ def test_copies_have_container_ids_of_their_own(tmp_path: Path) -> None:
 
 
 def test_an_idle_connection_is_kept_open(tmp_path: Path) -> None:
-    """The peer wants to hear from us every second; the capture is silent for more than two."""
+    """The peer ends a silent connection before the capture goes on."""
     peer = IdlePeer()
     with Recording(tmp_path / "first.pcap", peer.port) as recording, peer:
         Idler(peer.port, "in.accepted", [b"late"]).run()
@@ -208,10 +208,10 @@ def test_an_idle_connection_is_kept_open(tmp_path: Path) -> None:
 
 
 class IdlePeer(Peer):
-    """Ends a connection that is silent for a second."""
+    """Ends a connection that is silent for three seconds."""
 
     def on_connection_bound(self, event: Any) -> None:
-        event.connection.transport.idle_timeout = 1.0
+        event.connection.transport.idle_timeout = 3.0
 
 
 class Idler(Sender):
@@ -219,7 +219,7 @@ class Idler(Sender):
 
     def on_sendable(self, event: Any) -> None:
         if self.sent == 0 and not hasattr(self, "rest"):
-            self.rest = event.container.schedule(2.2, Waker(self, event.sender))
+            self.rest = event.container.schedule(5.0, Waker(self, event.sender))
 
     def go_on(self, sender: Any) -> None:
         sender.send(Message(body=self.bodies[0], inferred=True))
