@@ -14,7 +14,7 @@ from replay.report import SAME, as_text
 from replay.script import CLIENT, ConversationScript, Script, read_script
 from tests.live.rabbitmq import Broker
 from tests.live.recording import Recording
-from tests.replay.conftest import PREFIX, Replayer
+from tests.replay.conftest import Replayer
 from tests.replay.scenarios import SCENARIOS
 from tests.samples import sample
 
@@ -60,26 +60,6 @@ def test_octets_on_the_wire_are_the_captured_ones(
     again = read_script(recording.path)
     for one, other in zip(script.connections, again.connections, strict=True):
         assert _octets(other) == _octets(one)
-
-
-def test_a_prefix_changes_names_and_nothing_else(
-    captured: Captured, replay: Replayer, broker: Broker, tmp_path: Path
-) -> None:
-    path, script = captured("publish-small-frames")
-    with Recording(tmp_path / "again.pcap", broker.port) as recording:
-        report = replay(path, script)
-    assert report.exit_code == SAME, as_text(report)
-    prefix = PREFIX.encode()
-    (one,), (other,) = script.connections, read_script(recording.path).connections
-    changed = 0
-    for before, after in zip(_octets(one), _octets(other), strict=True):
-        if before != after:
-            changed += 1
-            assert prefix in after
-            # Without the prefix, the payload is as it was but for the length before the name.
-            assert len(after) == len(before) + len(prefix)
-    # declare, delete and six publishes
-    assert changed == 8
 
 
 def _octets(conversation: ConversationScript) -> list[bytes]:
