@@ -30,6 +30,7 @@ from replay.views import (
     end_text,
     fields_of,
     frame_sequences,
+    outcome_text,
     transfers_by_session,
 )
 
@@ -258,10 +259,11 @@ class Comparison:
                 if not same:
                     continue
                 other = same.pop(0)
-                if row["outcome"] == other["outcome"]:
+                said = [outcome_text(r) for r in (row, other)]
+                if said[0] == said[1]:
                     continue
-                rule = "late-outcome" if row["outcome"] is None else "outcome"
-                said = [r["outcome"] or "nothing" for r in (row, other)]
+                is_open = row["outcome"] is None and row["settled_ts_ns"] is None
+                rule = "late-outcome" if is_open else "outcome"
                 self._tell(rule, where, row["kind"],
                            f"{row['kind']} {number} ({describe(self._captured, row)}): captured "
                            f"{said[0]}, live {said[1]}", said, row["first_packet_no"])  # fmt: skip

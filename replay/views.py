@@ -94,11 +94,25 @@ def content_of(view: View, row: Row) -> tuple[object, ...]:
 
 
 def describe(view: View, row: Row) -> str:
-    where = view.name(row["address"]) or "/".join(
-        view.name(row[c]) or "" for c in ("exchange", "routing_key")
-    )
+    where = view.name(row["address"]) or _place(view, row)
     code = f", {row['reply_code']}" if row["reply_code"] else ""
     return f"{where}, {row['body_bytes']} bytes, body {view.body(row)}{code}"
+
+
+def _place(view: View, row: Row) -> str:
+    """Of a message without an address: exchange and key, or the link (1.0: a coordinator)."""
+    if row["kind"] != "transfer":
+        return "/".join(view.name(row[c]) or "" for c in ("exchange", "routing_key"))
+    links = (r for r in view.rows("links") if r["link_id"] == row["link_id"])
+    return next((f"{link['kind']} {view.name(link['name'])}" for link in links), "no link")
+
+
+def outcome_text(row: Row) -> str:
+    """What became of a message, and why if somebody said so."""
+    if row["outcome"] is None:
+        return "nothing"
+    condition = row["outcome_condition"]
+    return f"{row['outcome']} ({condition})" if condition else str(row["outcome"])
 
 
 def end_text(row: Row, prefix: str) -> str:

@@ -34,6 +34,8 @@ class Act:
     link: LinkPair | None = None
     # We sent it after our own close, which should have been our last word (1.0 §2.4.3).
     is_afterword: bool = False
+    # transfer, disposition: what declared the transaction that it is part of, or ends
+    declare: OwnDelivery | None = None
     # transfer
     delivery: OwnDelivery | None = None
     is_first: bool = False

@@ -1,10 +1,10 @@
 """Causality: what must have come from the live peer before one of our acts may go out.
 
-`protocol`: the replies that the capture shows before it; credit and window for a transfer, and
-the messages that had come before it; the deliveries that a disposition settles; everything that
-had come before a detach, end or close. `window` also keeps no more of our messages unanswered than
-the capture had; `strict` waits for all that the capture shows before. What did not come in time is
-given up once, and its like is not waited for again.
+`protocol`: the replies that the capture shows before it; its transaction; credit and window for a
+transfer, and the messages that had come before it; the deliveries that a disposition settles;
+everything that had come before a detach, end or close. `window` also keeps no more of our messages
+unanswered than the capture had; `strict` waits for all that the capture shows before. What did not
+come in time is given up once, and its like is not waited for again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from replay.script import SERVER
 from .acts import Act, Reply
 from .live import Live
 from .model import attach_of, credit_of, known, window_of
-from .pairs import LinkPair, PeerDelivery, SessionPair
+from .pairs import LinkPair, OwnDelivery, PeerDelivery, SessionPair
 from .reading import Reading
 
 #: What a client may have sent on with the frame that we answer.
@@ -50,7 +50,7 @@ class Gates:
 
     def hold(self, act: Act) -> Wait | None:
         """What this act has to wait for; None if it may go."""
-        wait = self._answers_to(act) or self._synthetic(act)
+        wait = self._answers_to(act) or self._synthetic(act) or self._transaction(act)
         if wait is None and self._is_strict:
             wait = self._everything(act)
         if wait is None:
@@ -130,6 +130,10 @@ class Gates:
             return None
         return Wait("begin", session.kill)
 
+    def _transaction(self, act: Act) -> Wait | None:
+        """Only the live coordinator's answer has the id of the live transaction."""
+        return None if act.declare is None else _outcome(act.declare)
+
     # -- messages and outcomes ------------------------------------------------------------
 
     def _deliveries(self, count: int) -> Wait | None:
@@ -151,10 +155,9 @@ class Gates:
     def _outcomes(self, count: int) -> Wait | None:
         outcomes = self._reading.outcomes
         while self._outcome_at < count:
-            delivery = outcomes[self._outcome_at].delivery
-            session = delivery.link.session
-            if not (delivery.is_answered or delivery.is_skipped or session.is_mute):
-                return Wait(f"the outcome of a message on {delivery.link.title}", session.mute)
+            wait = _outcome(outcomes[self._outcome_at].delivery)
+            if wait is not None:
+                return wait
             self._outcome_at += 1
         return None
 
@@ -197,11 +200,7 @@ class Gates:
             self._live.settle_for(delivery)
             if not _is_here(delivery):
                 return self._delivery(delivery)
-        for own in act.answered:
-            session = own.link.session
-            if not (own.is_answered or own.is_skipped or session.is_mute):
-                return Wait(f"the outcome of a message on {own.link.title}", session.mute)
-        return None
+        return next(filter(None, map(_outcome, act.answered)), None)
 
     def _flow(self, act: Act) -> Wait | None:
         link = act.link
@@ -215,6 +214,13 @@ class Gates:
 
     def _closing(self, act: Act) -> Wait | None:
         return self._outcomes(act.before.outcomes) or self._deliveries(act.before.deliveries)
+
+
+def _outcome(delivery: OwnDelivery) -> Wait | None:
+    session = delivery.link.session
+    if delivery.is_answered or delivery.is_skipped or session.is_mute:
+        return None
+    return Wait(f"the outcome of a message on {delivery.link.title}", session.mute)
 
 
 def has_credit(link: LinkPair) -> bool:
@@ -263,7 +269,7 @@ def _do_without(reply: Reply) -> None:
     if reply.name == "attach" and reply.link is not None:
         reply.link.kill()
     if reply.name == "settlement" and reply.link is not None:
-        reply.link.dry_up()
+        reply.link.is_settling = False
 
 
 def _reply_text(reply: Reply) -> str:
@@ -284,9 +290,10 @@ def _has_attached(live: Live, reply: Reply) -> bool:
 
 def _is_settled(live: Live, reply: Reply) -> bool:
     delivery = reply.delivery
-    if delivery is None or delivery.link.is_dead or delivery.link.is_dry:
+    if delivery is None or delivery.link.is_dead or not delivery.link.is_settling:
         return True
-    return delivery.is_settled or delivery.is_given_up
+    is_hopeless = delivery.is_given_up or (delivery.link.is_dry and delivery.live_id is None)
+    return delivery.is_settled or is_hopeless
 
 
 def _is_drained(live: Live, reply: Reply) -> bool:

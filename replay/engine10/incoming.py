@@ -16,8 +16,9 @@ from .live import Live
 from .matching import address_in, captured_link, is_dynamic, termini_of
 from .model import attach_of, link_at
 from .pairs import LinkPair, SessionPair, Stranger
-from .ranges import declared_txn, ids_in_range
+from .ranges import ids_in_range
 from .reading import Reading
+from .transactions import declared_txn
 
 NOT_CAPTURED = "amqp:not-allowed"
 

@@ -25,7 +25,6 @@ from .model import credit_of, endpoint, known
 from .octets import (
     NULL,
     binary_of,
-    read_composite,
     text_of,
     with_binary,
     with_text,
@@ -34,13 +33,14 @@ from .octets import (
 )
 from .pairs import LinkPair, OwnDelivery
 from .split import split_transfer
+from .transactions import transactional_state
 
 Changes = dict[str, bytes]
 
 _TERMINI = ("source", "target")
 _ADDRESS = 0
-#: discharge, declared and transactional-state begin with the txn-id (1.0 §4.5).
-_TRANSACTIONAL_STATE = 0x34
+#: of a transactional-state (1.0 §4.5.6)
+_TXN_ID = 0
 
 
 class Writer:
@@ -228,13 +228,12 @@ class Writer:
 
     def _in_transaction(self, act: Act, changes: Changes) -> None:
         """The live txn-id in a transactional-state (1.0 §4.5.6)."""
-        octets = act.frame.raw("state")
-        state = read_composite(octets, 0, len(octets))
-        if state is None or state.code != _TRANSACTIONAL_STATE:
+        state = transactional_state(act.frame.raw("state"))
+        if state is None:
             return
-        live = self._live.txns.get(binary_of(state.item(0)) or b"")
+        live = self._live.txns.get(binary_of(state.item(_TXN_ID)) or b"")
         if live is not None:
-            changes["state"] = state.octets({0: with_binary(state.item(0), live)})
+            changes["state"] = state.octets({_TXN_ID: with_binary(state.item(_TXN_ID), live)})
 
     def _disposition(self, act: Act) -> list[bytes]:
         frame = act.frame

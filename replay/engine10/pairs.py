@@ -88,6 +88,7 @@ class LinkPair:
         "is_drained",
         "is_dry",
         "is_own_sender",
+        "is_settling",
         "live",
         "own_attach",
         "own_handle",
@@ -120,6 +121,8 @@ class LinkPair:
         self.live: Any | None = None
         self.is_dead = False
         self.is_dry = False
+        # The peer settles, as captured, what we have stated an outcome for (1.0 §2.6.12).
+        self.is_settling = True
         # Live: the delivery that is coming in, and how many have come.
         self.coming_id: int | None = None
         self.parts: list[bytes] = []

@@ -1,4 +1,4 @@
-"""What a disposition speaks of: a range of delivery-ids, and a transaction that was declared."""
+"""What a disposition speaks of: a range of delivery-ids."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import TypeVar
 
 from dissectors.amqp10.serial import serial_add, serial_diff
 
-from .octets import binary_of, read_composite
-
-_DECLARED = 0x33
 _T = TypeVar("_T")
 
 
@@ -22,9 +19,3 @@ def ids_in_range(known_ids: dict[int, _T], first: int, last: int | None) -> Iter
         inside = [i for i in known_ids if 0 <= serial_diff(i, first) < count]
         ids = sorted(inside, key=lambda i: serial_diff(i, first))
     return [known_ids[i] for i in ids if i in known_ids]
-
-
-def declared_txn(state: bytes) -> bytes | None:
-    """The txn-id that a coordinator gave (1.0 §4.5.5)."""
-    found = read_composite(state, 0, len(state))
-    return binary_of(found.item(0)) if found is not None and found.code == _DECLARED else None

@@ -17,8 +17,9 @@ from .content import PROPERTIES, digest_of, section_of
 from .frame import EMPTY, PROTOCOL_HEADER, UNREADABLE, Frame
 from .model import Model, credit_of, endpoint, known, link_at
 from .pairs import LinkPair, OwnDelivery, PeerDelivery, SessionPair
-from .ranges import declared_txn, ids_in_range
+from .ranges import ids_in_range
 from .sasl import CapturedLogin
+from .transactions import declared_txn, discharged_txn, stated_txn
 
 _SASL = "sasl-"
 _ENDING = ("detach", "end")
@@ -44,6 +45,8 @@ class Reading:
         self._sending: dict[int, OwnDelivery] = {}
         self._coming: dict[int, tuple[int | None, list[bytes]]] = {}
         self._answered: set[int] = set()
+        # What declared each transaction, by the txn-id that the captured peer gave it.
+        self._declares: dict[bytes, OwnDelivery] = {}
         self._has_peer_close = False
         self._has_own_close = False
         for step in conversation.steps:
@@ -152,6 +155,7 @@ class Reading:
                 self._own_by_session.setdefault(session_id, {})[delivery_id] = delivery
         act.delivery = delivery
         delivery.frames.append(act.frame)
+        self._in_transaction(act)
         act.is_last = not act.frame.flag("more") or act.frame.flag("aborted")
         if act.is_last:
             del self._sending[key]
@@ -167,6 +171,13 @@ class Reading:
             ours = self._own_by_session.get(session_id, {})
             act.ours = list(ids_in_range(ours, first, last))
             act.answered = [d for d in act.ours if id(d) in self._answered]
+        self._in_transaction(act)
+
+    def _in_transaction(self, act: Act) -> None:
+        txn_id = stated_txn(act.frame.raw("state"))
+        if txn_id is None and act.link is not None and act.link.captured.is_coordinator:
+            txn_id = discharged_txn(act.frame.payload)
+        act.declare = None if txn_id is None else self._declares.get(txn_id)
 
     def _own_flow(self, act: Act) -> None:
         link = act.link
@@ -263,7 +274,10 @@ class Reading:
             return
         ours = self._own_by_session.get(session.captured.session_id, {})
         for delivery in ids_in_range(ours, first, frame.uint("last")):
-            delivery.captured_txn = delivery.captured_txn or declared_txn(frame.raw("state"))
+            txn_id = declared_txn(frame.raw("state"))
+            if txn_id is not None:
+                delivery.captured_txn = txn_id
+                self._declares[txn_id] = delivery
             if id(delivery) not in self._answered:
                 self._answered.add(id(delivery))
                 self.outcomes.append(Outcome(delivery, step))

@@ -154,7 +154,7 @@ def test_another_outcome_is_found_for_each_message(tmp_path: Path) -> None:
     assert report.exit_code == DIFFERENT
     assert peer.outcomes_stated == {"rejected": 3}
     assert [(rule, text.partition("captured ")[2]) for rule, text in hard(report)] == [
-        ("outcome", "accepted, live rejected")
+        ("outcome", "accepted, live rejected (amqp:not-allowed)")
     ] * 3
 
 
