@@ -157,6 +157,9 @@ def connect(host: str, port: int, timeout_s: float, tls: TlsSettings | None = No
 def _with_tls(sock: socket.socket, host: str, tls: TlsSettings, timeout_s: float) -> Transport:
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     wrapped = tls.context().wrap_bio(incoming, outgoing, server_hostname=host)
+    # Before the handshake: a peer that refuses it may be gone afterwards, and its name with it.
+    transport = Transport(sock, wrapped, incoming, outgoing)
+    sock.settimeout(timeout_s)
     deadline = time.monotonic() + timeout_s
     while True:
         try:
@@ -170,7 +173,8 @@ def _with_tls(sock: socket.socket, host: str, tls: TlsSettings, timeout_s: float
                 raise OSError("the peer closed the connection: is it a TLS port?") from None
             incoming.write(octets)
     sock.sendall(outgoing.read())
-    return Transport(sock, wrapped, incoming, outgoing)
+    sock.setblocking(False)
+    return transport
 
 
 class Listener:
@@ -243,7 +247,10 @@ def _endpoint(name: tuple[object, ...]) -> tuple[str, int]:
 def _reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError) and error.reason:
+        # TLSV13_ALERT_CERTIFICATE_REQUIRED
+        return error.reason.lower().replace("_", " ")
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    text = getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error)
+    text = getattr(error, "strerror", None) or str(error)
     return str(text).lower() if isinstance(error, ConnectionError) else str(text)

@@ -9,31 +9,51 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.live.certificates import Authority
 from tests.live.needs import SYSTEM_PATH, program
 from tests.live.waiting import PATIENCE_S, free_ports, is_listening, until
 
 # The scripts themselves: Debian's wrappers in sbin insist on the system's user and folders.
 SCRIPTS = "/usr/lib/rabbitmq/bin"
 STOP_PATIENCE_S = 30
+TLS_SETTINGS = """
+listeners.ssl.default = 127.0.0.1:{port}
+ssl_options.cacertfile = {authority}
+ssl_options.certfile = {certificate}
+ssl_options.keyfile = {key}
+ssl_options.verify = verify_peer
+ssl_options.fail_if_no_peer_cert = true
+ssl_cert_login_from = common_name
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = AMQPLAIN
+auth_mechanisms.3 = EXTERNAL
+"""
 
 
 class Broker:
-    """RabbitMQ with its AMQP 1.0 plugin, speaking 0-9-1 and 1.0 on one port."""
+    """RabbitMQ with its AMQP 1.0 plugin, speaking 0-9-1 and 1.0 on one port.
 
-    def __init__(self, folder: Path) -> None:
+    With an authority it also speaks both over TLS, on another port, to clients that show a
+    certificate of it; those who ask for EXTERNAL are whom their certificate names.
+    """
+
+    def __init__(self, folder: Path, authority: Authority | None = None) -> None:
         path = SCRIPTS + os.pathsep + SYSTEM_PATH
         self._server_program = program("rabbitmq-server", "rabbitmq-server", path=path)
         self._ctl_program = program("rabbitmqctl", "rabbitmq-server", path=path)
         self._epmd_program = program("epmd", "erlang-base")
-        self.port, distribution_port, self._epmd_port = free_ports(3)
+        self.port, self.tls_port, distribution_port, self._epmd_port = free_ports(4)
         self._log = folder / "output.log"
+        self._log_folder = folder / "log"
         home = folder / "home"
         home.mkdir()
         cookie = home / ".erlang.cookie"
         cookie.write_text("amqpscope-live")
         cookie.chmod(0o400)
         plugins = folder / "enabled_plugins"
-        plugins.write_text("[rabbitmq_amqp1_0].")
+        plugins.write_text("[rabbitmq_amqp1_0, rabbitmq_auth_mechanism_ssl].")
+        settings = folder / "rabbitmq.conf"
+        settings.write_text("" if authority is None else self._tls_settings(authority))
         self._env = os.environ | {
             "HOME": str(home),
             "LANG": "C.UTF-8",
@@ -44,15 +64,29 @@ class Broker:
             "RABBITMQ_NODE_PORT": str(self.port),
             "RABBITMQ_DIST_PORT": str(distribution_port),
             "RABBITMQ_MNESIA_BASE": str(folder / "mnesia"),
-            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_LOG_BASE": str(self._log_folder),
             "RABBITMQ_PID_FILE": str(folder / "pid"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(plugins),
             # The machine's own settings must not matter.
             "RABBITMQ_CONF_ENV_FILE": str(folder / "no-environment"),
-            "RABBITMQ_CONFIG_FILE": str(folder / "no-config"),
+            "RABBITMQ_CONFIG_FILE": str(settings),
         }
         self._epmd: subprocess.Popen[bytes] | None = None
         self._server: subprocess.Popen[bytes] | None = None
+
+    def _tls_settings(self, authority: Authority) -> str:
+        own = authority.issue("rabbitmq")
+        return TLS_SETTINGS.format(
+            port=self.tls_port,
+            authority=authority.file,
+            certificate=own.certificate,
+            key=own.key,
+        )
+
+    def log(self) -> str:
+        """What it says of itself."""
+        files = sorted(self._log_folder.glob("*.log"))
+        return "".join(file.read_text(errors="replace") for file in files)
 
     def start(self) -> None:
         self._epmd = self._spawn(self._epmd_program, "-port", str(self._epmd_port))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -52,7 +52,7 @@ def plain(value: Any, wire_type: str = "") -> Any:
     if isinstance(value, FieldArray):
         return [plain(item, "timestamp" if tag == ord("T") else "") for tag, item in value.items]
     if wire_type == "timestamp":
-        return datetime.fromtimestamp(value, UTC)
+        return datetime.fromtimestamp(value, timezone.utc)
     if isinstance(value, bytes):
         try:
             return value.decode("utf-8")
