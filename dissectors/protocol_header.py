@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dissectors.core.decoder import StreamDecoder
+from dissectors.core.rows import cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
 
 HEADER_BYTES = 8
 MAGIC = b"AMQP"
 
-_FRAME_TYPE = FRAMES.index("frame_type")
-_NAME = FRAMES.index("name")
-_STATUS = FRAMES.index("status")
-_FIELDS = FRAMES.index("fields")
+_FRAME_TYPE = cell_of(FRAMES, "frame_type")
+_NAME = cell_of(FRAMES, "name")
+_STATUS = cell_of(FRAMES, "status")
+_FIELDS = cell_of(FRAMES, "fields")
 
 
 def take_protocol_header(decoder: StreamDecoder, side: int, octets: bytes) -> None:

@@ -57,7 +57,7 @@ class Sink:
         if name != self.capture:
             self.capture = name
             for buffer in (self.frames, self.credits):
-                buffer.set_default(buffer.positions["capture"], name)
+                buffer.set_default(buffer.places["capture"], name)
 
     def problem(
         self,

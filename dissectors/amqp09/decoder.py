@@ -18,7 +18,7 @@ from dissectors.amqp09.transfers import Transfer
 from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
 
@@ -45,20 +45,20 @@ K_ACK = cython.declare(cython.longlong, 60 << 16 | 80)
 K_REJECT = cython.declare(cython.longlong, 60 << 16 | 90)
 K_NACK = cython.declare(cython.longlong, 60 << 16 | 120)
 
-F_CHANNEL = cython.declare(cython.int, FRAMES.index("channel"))
-F_SESSION = cython.declare(cython.int, FRAMES.index("session_id"))
-F_LINK = cython.declare(cython.int, FRAMES.index("link_id"))
-F_TRANSFER = cython.declare(cython.int, FRAMES.index("transfer_id"))
-F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
-F_NAME = cython.declare(cython.int, FRAMES.index("name"))
-F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
-F_DELIVERY_ID = cython.declare(cython.int, FRAMES.index("delivery_id"))
-F_DELIVERY_TAG = cython.declare(cython.int, FRAMES.index("delivery_tag"))
-F_MULTIPLE = cython.declare(cython.int, FRAMES.index("is_multiple"))
-F_REDELIVERED = cython.declare(cython.int, FRAMES.index("is_redelivered"))
-F_OUTCOME = cython.declare(cython.int, FRAMES.index("outcome"))
-F_BODY = cython.declare(cython.int, FRAMES.index("body_bytes"))
-F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+F_CHANNEL = cython.declare(cython.int, cell_of(FRAMES, "channel"))
+F_SESSION = cython.declare(cython.int, cell_of(FRAMES, "session_id"))
+F_LINK = cython.declare(cython.int, cell_of(FRAMES, "link_id"))
+F_TRANSFER = cython.declare(cython.int, cell_of(FRAMES, "transfer_id"))
+F_TYPE = cython.declare(cython.int, cell_of(FRAMES, "frame_type"))
+F_NAME = cython.declare(cython.int, cell_of(FRAMES, "name"))
+F_STATUS = cython.declare(cython.int, cell_of(FRAMES, "status"))
+F_DELIVERY_ID = cython.declare(cython.int, cell_of(FRAMES, "delivery_id"))
+F_DELIVERY_TAG = cython.declare(cython.int, cell_of(FRAMES, "delivery_tag"))
+F_MULTIPLE = cython.declare(cython.int, cell_of(FRAMES, "is_multiple"))
+F_REDELIVERED = cython.declare(cython.int, cell_of(FRAMES, "is_redelivered"))
+F_OUTCOME = cython.declare(cython.int, cell_of(FRAMES, "outcome"))
+F_BODY = cython.declare(cython.int, cell_of(FRAMES, "body_bytes"))
+F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 
 ACCEPTED = cython.declare(cython.longlong, codes.ACCEPTED)
 REJECTED = cython.declare(cython.longlong, codes.REJECTED)

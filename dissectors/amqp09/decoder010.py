@@ -71,7 +71,7 @@ class Decoder010(StreamDecoder):
                 frame.end - frame.start,
             )
         for column, value in columns.items():
-            rows.put(base, rows.positions[column], value)
+            rows.put(base, rows.places[column], value)
 
     def find_frame(self, side: int, buf: bytes, start: int, end: int, is_final: bool) -> int:
         wanted = 1 if is_final else FRAMES_IN_CHAIN

@@ -54,8 +54,8 @@ class FrameRows(ConnectionState):
             if link is not None:
                 columns["link_id"] = link.link_id
             if effect.outcome is not None:
-                rows.cells[base + rows.positions["outcome"]] = effect.outcome
+                rows.cells[base + rows.places["outcome"]] = effect.outcome
         columns.update(session_id=session_id, status=status, fields=fields)
         for column, value in columns.items():
             if value is not None:
-                rows.put(base, rows.positions[column], value)
+                rows.put(base, rows.places[column], value)

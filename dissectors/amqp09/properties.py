@@ -6,6 +6,7 @@ from json.encoder import encode_basestring
 from dissectors.amqp09.field_tables import FieldTable
 from dissectors.amqp09.headers import ContentHeader
 from dissectors.amqp09.jsonvalue import to_json
+from dissectors.core.rows import cell_of
 from dissectors.tables import TRANSFERS
 
 PERSISTENT = 2
@@ -26,7 +27,7 @@ COLUMNS = {
 
 # Where in a row of transfers those are that are mostly the same from message to message.
 POSITIONS = {
-    column: TRANSFERS.index(column)
+    column: cell_of(TRANSFERS, column)
     for column in COLUMNS.values()
     if column not in ("message_id", "correlation_id")
 }

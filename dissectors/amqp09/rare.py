@@ -96,7 +96,7 @@ class RareFrames(ContentFrames, MethodFrames):
             "fields": dumps([("dialect", dialect), ("version", bytes(version).hex())]),
         }
         for column, value in values.items():
-            rows.put(base, rows.positions[column], value)
+            rows.put(base, rows.places[column], value)
         if side != self.client_side:
             offered = dialect or ".".join(map(str, version))
             self.problem(

@@ -9,33 +9,33 @@ from dissectors.amqp10.link import Link
 from dissectors.amqp10.serial import serial_diff
 from dissectors.amqp10.session import Session
 from dissectors.core.connection import Connection
-from dissectors.core.rows import NULL_CELL, RowBuffer
+from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of
 from dissectors.tables import CREDITS
 
 NULL = cython.declare(cython.longlong, NULL_CELL)
-C_CONNECTION = cython.declare(cython.int, CREDITS.index("connection_id"))
-C_SESSION = cython.declare(cython.int, CREDITS.index("session_id"))
-C_LINK = cython.declare(cython.int, CREDITS.index("link_id"))
-C_TS = cython.declare(cython.int, CREDITS.index("ts_ns"))
-C_DIRECTION = cython.declare(cython.int, CREDITS.index("direction"))
-C_PACKET = cython.declare(cython.int, CREDITS.index("packet_no"))
-C_FRAME = cython.declare(cython.int, CREDITS.index("frame_no"))
-C_EVENT = cython.declare(cython.int, CREDITS.index("event"))
-C_LINK_CREDIT = cython.declare(cython.int, CREDITS.index("link_credit"))
-C_DELIVERY_COUNT = cython.declare(cython.int, CREDITS.index("delivery_count"))
-C_AVAILABLE = cython.declare(cython.int, CREDITS.index("available"))
-C_DRAIN = cython.declare(cython.int, CREDITS.index("is_drain"))
-C_ECHO = cython.declare(cython.int, CREDITS.index("is_echo"))
-C_GRANTED = cython.declare(cython.int, CREDITS.index("granted"))
-C_SENDER_CREDIT = cython.declare(cython.int, CREDITS.index("sender_credit"))
-C_RECEIVER_CREDIT = cython.declare(cython.int, CREDITS.index("receiver_credit"))
-C_UNSETTLED = cython.declare(cython.int, CREDITS.index("unsettled_count"))
-C_CLIENT_WINDOW = cython.declare(cython.int, CREDITS.index("client_incoming_window"))
-C_SERVER_WINDOW = cython.declare(cython.int, CREDITS.index("server_incoming_window"))
-C_NEXT_INCOMING = cython.declare(cython.int, CREDITS.index("next_incoming_id"))
-C_NEXT_OUTGOING = cython.declare(cython.int, CREDITS.index("next_outgoing_id"))
-C_INCOMING = cython.declare(cython.int, CREDITS.index("incoming_window"))
-C_OUTGOING = cython.declare(cython.int, CREDITS.index("outgoing_window"))
+C_CONNECTION = cython.declare(cython.int, cell_of(CREDITS, "connection_id"))
+C_SESSION = cython.declare(cython.int, cell_of(CREDITS, "session_id"))
+C_LINK = cython.declare(cython.int, cell_of(CREDITS, "link_id"))
+C_TS = cython.declare(cython.int, cell_of(CREDITS, "ts_ns"))
+C_DIRECTION = cython.declare(cython.int, cell_of(CREDITS, "direction"))
+C_PACKET = cython.declare(cython.int, cell_of(CREDITS, "packet_no"))
+C_FRAME = cython.declare(cython.int, cell_of(CREDITS, "frame_no"))
+C_EVENT = cython.declare(cython.int, cell_of(CREDITS, "event"))
+C_LINK_CREDIT = cython.declare(cython.int, cell_of(CREDITS, "link_credit"))
+C_DELIVERY_COUNT = cython.declare(cython.int, cell_of(CREDITS, "delivery_count"))
+C_AVAILABLE = cython.declare(cython.int, cell_of(CREDITS, "available"))
+C_DRAIN = cython.declare(cython.int, cell_of(CREDITS, "is_drain"))
+C_ECHO = cython.declare(cython.int, cell_of(CREDITS, "is_echo"))
+C_GRANTED = cython.declare(cython.int, cell_of(CREDITS, "granted"))
+C_SENDER_CREDIT = cython.declare(cython.int, cell_of(CREDITS, "sender_credit"))
+C_RECEIVER_CREDIT = cython.declare(cython.int, cell_of(CREDITS, "receiver_credit"))
+C_UNSETTLED = cython.declare(cython.int, cell_of(CREDITS, "unsettled_count"))
+C_CLIENT_WINDOW = cython.declare(cython.int, cell_of(CREDITS, "client_incoming_window"))
+C_SERVER_WINDOW = cython.declare(cython.int, cell_of(CREDITS, "server_incoming_window"))
+C_NEXT_INCOMING = cython.declare(cython.int, cell_of(CREDITS, "next_incoming_id"))
+C_NEXT_OUTGOING = cython.declare(cython.int, cell_of(CREDITS, "next_outgoing_id"))
+C_INCOMING = cython.declare(cython.int, cell_of(CREDITS, "incoming_window"))
+C_OUTGOING = cython.declare(cython.int, cell_of(CREDITS, "outgoing_window"))
 
 
 class CreditWriter:

@@ -24,16 +24,16 @@ from dissectors.amqp10.silence import Silence
 from dissectors.amqp10.state import ConnectionState
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
 
 MAX_FRAME = cython.declare(cython.longlong, MAX_SANE_FRAME)
 
-F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
-F_NAME = cython.declare(cython.int, FRAMES.index("name"))
-F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
-F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+F_TYPE = cython.declare(cython.int, cell_of(FRAMES, "frame_type"))
+F_NAME = cython.declare(cython.int, cell_of(FRAMES, "name"))
+F_STATUS = cython.declare(cython.int, cell_of(FRAMES, "status"))
+F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 
 W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_SASL = cython.declare(cython.longlong, word("sasl"))

@@ -1,7 +1,6 @@
 from dissectors.amqp10.delivery cimport Delivery
 from dissectors.amqp10.head cimport HeadReader
 from dissectors.amqp10.link cimport Link
-from dissectors.amqp10.octets cimport hex_of
 from dissectors.amqp10.session cimport Session
 from dissectors.core.connection cimport Connection
 from dissectors.core.rows cimport RowBuffer

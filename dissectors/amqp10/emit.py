@@ -6,48 +6,47 @@ import cython
 from dissectors.amqp10.delivery import Delivery
 from dissectors.amqp10.head import HeadReader
 from dissectors.amqp10.link import Link
-from dissectors.amqp10.octets import hex_of
 from dissectors.amqp10.session import Session
 from dissectors.core.connection import Connection
-from dissectors.core.rows import NULL_CELL, RowBuffer
+from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import TRANSFERS
 
 NULL = cython.declare(cython.longlong, NULL_CELL)
 KIND = cython.declare(cython.longlong, word("transfer"))
-T_SESSION = cython.declare(cython.int, TRANSFERS.index("session_id"))
-T_LINK = cython.declare(cython.int, TRANSFERS.index("link_id"))
-T_TRANSFER = cython.declare(cython.int, TRANSFERS.index("transfer_id"))
-T_KIND = cython.declare(cython.int, TRANSFERS.index("kind"))
-T_DIRECTION = cython.declare(cython.int, TRANSFERS.index("direction"))
-T_ADDRESS = cython.declare(cython.int, TRANSFERS.index("address"))
-T_DELIVERY_ID = cython.declare(cython.int, TRANSFERS.index("delivery_id"))
-T_TAG = cython.declare(cython.int, TRANSFERS.index("delivery_tag"))
-T_CAPTURE = cython.declare(cython.int, TRANSFERS.index("capture"))
-T_FIRST_PACKET = cython.declare(cython.int, TRANSFERS.index("first_packet_no"))
-T_LAST_PACKET = cython.declare(cython.int, TRANSFERS.index("last_packet_no"))
-T_FIRST_TS = cython.declare(cython.int, TRANSFERS.index("first_ts_ns"))
-T_LAST_TS = cython.declare(cython.int, TRANSFERS.index("last_ts_ns"))
-T_FRAMES = cython.declare(cython.int, TRANSFERS.index("frame_count"))
-T_BODY_BYTES = cython.declare(cython.int, TRANSFERS.index("body_bytes"))
-T_MESSAGE_BYTES = cython.declare(cython.int, TRANSFERS.index("message_bytes"))
-T_BODY_KIND = cython.declare(cython.int, TRANSFERS.index("body_kind"))
-T_BODY_HASH = cython.declare(cython.int, TRANSFERS.index("body_hash"))
-T_PRESETTLED = cython.declare(cython.int, TRANSFERS.index("is_presettled"))
-T_COMPLETE = cython.declare(cython.int, TRANSFERS.index("is_complete"))
-T_ABORTED = cython.declare(cython.int, TRANSFERS.index("is_aborted"))
-T_RESUMED = cython.declare(cython.int, TRANSFERS.index("is_resumed"))
-T_OUTCOME = cython.declare(cython.int, TRANSFERS.index("outcome"))
-T_CONDITION = cython.declare(cython.int, TRANSFERS.index("outcome_condition"))
-T_OUTCOME_TS = cython.declare(cython.int, TRANSFERS.index("outcome_ts_ns"))
-T_SETTLED_TS = cython.declare(cython.int, TRANSFERS.index("settled_ts_ns"))
-T_SETTLED_PACKET = cython.declare(cython.int, TRANSFERS.index("settled_packet_no"))
-T_SETTLED_BY = cython.declare(cython.int, TRANSFERS.index("settled_by"))
-T_SETTLE_KIND = cython.declare(cython.int, TRANSFERS.index("settle_kind"))
-T_TXN = cython.declare(cython.int, TRANSFERS.index("transaction_id"))
-T_TXN_OUTCOME = cython.declare(cython.int, TRANSFERS.index("transaction_outcome"))
-T_RELATED = cython.declare(cython.int, TRANSFERS.index("related_transfer_id"))
-T_RELATION = cython.declare(cython.int, TRANSFERS.index("relation"))
+T_SESSION = cython.declare(cython.int, cell_of(TRANSFERS, "session_id"))
+T_LINK = cython.declare(cython.int, cell_of(TRANSFERS, "link_id"))
+T_TRANSFER = cython.declare(cython.int, cell_of(TRANSFERS, "transfer_id"))
+T_KIND = cython.declare(cython.int, cell_of(TRANSFERS, "kind"))
+T_DIRECTION = cython.declare(cython.int, cell_of(TRANSFERS, "direction"))
+T_ADDRESS = cython.declare(cython.int, cell_of(TRANSFERS, "address"))
+T_DELIVERY_ID = cython.declare(cython.int, cell_of(TRANSFERS, "delivery_id"))
+T_TAG = cython.declare(cython.int, cell_of(TRANSFERS, "delivery_tag"))
+T_CAPTURE = cython.declare(cython.int, cell_of(TRANSFERS, "capture"))
+T_FIRST_PACKET = cython.declare(cython.int, cell_of(TRANSFERS, "first_packet_no"))
+T_LAST_PACKET = cython.declare(cython.int, cell_of(TRANSFERS, "last_packet_no"))
+T_FIRST_TS = cython.declare(cython.int, cell_of(TRANSFERS, "first_ts_ns"))
+T_LAST_TS = cython.declare(cython.int, cell_of(TRANSFERS, "last_ts_ns"))
+T_FRAMES = cython.declare(cython.int, cell_of(TRANSFERS, "frame_count"))
+T_BODY_BYTES = cython.declare(cython.int, cell_of(TRANSFERS, "body_bytes"))
+T_MESSAGE_BYTES = cython.declare(cython.int, cell_of(TRANSFERS, "message_bytes"))
+T_BODY_KIND = cython.declare(cython.int, cell_of(TRANSFERS, "body_kind"))
+T_BODY_HASH = cython.declare(cython.int, cell_of(TRANSFERS, "body_hash"))
+T_PRESETTLED = cython.declare(cython.int, cell_of(TRANSFERS, "is_presettled"))
+T_COMPLETE = cython.declare(cython.int, cell_of(TRANSFERS, "is_complete"))
+T_ABORTED = cython.declare(cython.int, cell_of(TRANSFERS, "is_aborted"))
+T_RESUMED = cython.declare(cython.int, cell_of(TRANSFERS, "is_resumed"))
+T_OUTCOME = cython.declare(cython.int, cell_of(TRANSFERS, "outcome"))
+T_CONDITION = cython.declare(cython.int, cell_of(TRANSFERS, "outcome_condition"))
+T_OUTCOME_TS = cython.declare(cython.int, cell_of(TRANSFERS, "outcome_ts_ns"))
+T_SETTLED_TS = cython.declare(cython.int, cell_of(TRANSFERS, "settled_ts_ns"))
+T_SETTLED_PACKET = cython.declare(cython.int, cell_of(TRANSFERS, "settled_packet_no"))
+T_SETTLED_BY = cython.declare(cython.int, cell_of(TRANSFERS, "settled_by"))
+T_SETTLE_KIND = cython.declare(cython.int, cell_of(TRANSFERS, "settle_kind"))
+T_TXN = cython.declare(cython.int, cell_of(TRANSFERS, "transaction_id"))
+T_TXN_OUTCOME = cython.declare(cython.int, cell_of(TRANSFERS, "transaction_outcome"))
+T_RELATED = cython.declare(cython.int, cell_of(TRANSFERS, "related_transfer_id"))
+T_RELATION = cython.declare(cython.int, cell_of(TRANSFERS, "relation"))
 
 #: 1.0 §3.4: what can become of a message. A coordinator's `declared` (§4.5.5) is an answer to a
 #: request and stays with the frame.
@@ -88,7 +87,7 @@ class TransferWriter:
             cells[base + T_SESSION] = session.session_id
         cells[base + T_DELIVERY_ID] = delivery.delivery_id
         if delivery.tag is not None:
-            rows.put_string(base, T_TAG, hex_of(delivery.tag))
+            rows.put_hex(base, T_TAG, delivery.tag)
         if self.capture is not delivery.capture or self.capture_batch != rows.batch_no:
             self.capture = delivery.capture
             self.capture_batch = rows.batch_no

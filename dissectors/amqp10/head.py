@@ -21,15 +21,15 @@ from dissectors.amqp10.octets import (
     skip_value,
 )
 from dissectors.amqp10.section_json import section_json
-from dissectors.core.rows import NULL_CELL, RowBuffer
+from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of
 from dissectors.tables import TRANSFERS
 
-T_CREATED = cython.declare(cython.int, TRANSFERS.index("created_ts_ms"))
-T_PRIORITY = cython.declare(cython.int, TRANSFERS.index("priority"))
-T_TTL = cython.declare(cython.int, TRANSFERS.index("ttl_ms"))
-T_DURABLE = cython.declare(cython.int, TRANSFERS.index("is_durable"))
-T_REDELIVERED = cython.declare(cython.int, TRANSFERS.index("is_redelivered"))
-T_PROPERTIES = cython.declare(cython.int, TRANSFERS.index("properties"))
+T_CREATED = cython.declare(cython.int, cell_of(TRANSFERS, "created_ts_ms"))
+T_PRIORITY = cython.declare(cython.int, cell_of(TRANSFERS, "priority"))
+T_TTL = cython.declare(cython.int, cell_of(TRANSFERS, "ttl_ms"))
+T_DURABLE = cython.declare(cython.int, cell_of(TRANSFERS, "is_durable"))
+T_REDELIVERED = cython.declare(cython.int, cell_of(TRANSFERS, "is_redelivered"))
+T_PROPERTIES = cython.declare(cython.int, cell_of(TRANSFERS, "properties"))
 
 HEADER = cython.declare(cython.int, 0x70)
 PROPERTIES = cython.declare(cython.int, 0x73)
@@ -37,27 +37,29 @@ PROPERTIES = cython.declare(cython.int, 0x73)
 DEFAULT_PRIORITY = cython.declare(cython.longlong, 4)
 #: The creation-time's place among the properties; it is the only number with a column.
 CREATION_TIME = cython.declare(cython.int, 9)
-#: Column of each field of `properties` by place, or -1: such fields go to the JSON.
-_COLUMNS = [
-    -1 if name is None else TRANSFERS.index(name)
-    for name in (
-        "message_id",
-        "user_id",
-        "to",
-        "subject",
-        "reply_to",
-        "correlation_id",
-        "content_type",
-        "content_encoding",
-        None,
-        "created_ts_ms",
-        "app_id",
-        None,
-        None,
-    )
-]
+#: Column of each field of `properties` by place, or None: such fields go to the JSON.
+_NAMES = (
+    "message_id",
+    "user_id",
+    "to",
+    "subject",
+    "reply_to",
+    "correlation_id",
+    "content_type",
+    "content_encoding",
+    None,
+    "created_ts_ms",
+    "app_id",
+    None,
+    None,
+)
+#: Where the columns' cells begin, or -1.
+_COLUMNS = [-1 if name is None else cell_of(TRANSFERS, name) for name in _NAMES]
 #: Whether a column holds strings that are mostly unique, by place.
-_IS_UNIQUE = [c >= 0 and TRANSFERS.columns[c].kind == "string" for c in _COLUMNS]
+_IS_UNIQUE = [
+    name is not None and TRANSFERS.columns[TRANSFERS.index(name)].kind == "string"
+    for name in _NAMES
+]
 #: JSON texts kept by the octets they were made of; all are dropped when there are more.
 MAX_CACHED = 4096
 

@@ -19,21 +19,21 @@ from dissectors.amqp10.octets import (
 )
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
 
-F_SESSION = cython.declare(cython.int, FRAMES.index("session_id"))
-F_LINK = cython.declare(cython.int, FRAMES.index("link_id"))
-F_TRANSFER = cython.declare(cython.int, FRAMES.index("transfer_id"))
-F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
-F_NAME = cython.declare(cython.int, FRAMES.index("name"))
-F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
-F_DELIVERY_ID = cython.declare(cython.int, FRAMES.index("delivery_id"))
-F_DELIVERY_LAST = cython.declare(cython.int, FRAMES.index("delivery_last"))
-F_SETTLED = cython.declare(cython.int, FRAMES.index("is_settled"))
-F_OUTCOME = cython.declare(cython.int, FRAMES.index("outcome"))
-F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+F_SESSION = cython.declare(cython.int, cell_of(FRAMES, "session_id"))
+F_LINK = cython.declare(cython.int, cell_of(FRAMES, "link_id"))
+F_TRANSFER = cython.declare(cython.int, cell_of(FRAMES, "transfer_id"))
+F_TYPE = cython.declare(cython.int, cell_of(FRAMES, "frame_type"))
+F_NAME = cython.declare(cython.int, cell_of(FRAMES, "name"))
+F_STATUS = cython.declare(cython.int, cell_of(FRAMES, "status"))
+F_DELIVERY_ID = cython.declare(cython.int, cell_of(FRAMES, "delivery_id"))
+F_DELIVERY_LAST = cython.declare(cython.int, cell_of(FRAMES, "delivery_last"))
+F_SETTLED = cython.declare(cython.int, cell_of(FRAMES, "is_settled"))
+F_OUTCOME = cython.declare(cython.int, cell_of(FRAMES, "outcome"))
+F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 
 W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))

@@ -3,7 +3,7 @@ from dissectors.amqp10.frame_texts cimport FrameTexts
 from dissectors.amqp10.hot_outcome cimport plain_outcome
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.octets cimport (
-    after_code, cut, hex_of, list_count, list_items, skip_value, take_boolean,
+    after_code, cut, list_count, list_items, skip_value, take_boolean,
     take_uint)
 from dissectors.amqp10.session cimport Session
 from dissectors.amqp10.state cimport ConnectionState

@@ -12,7 +12,6 @@ from dissectors.amqp10.link import Link
 from dissectors.amqp10.octets import (
     after_code,
     cut,
-    hex_of,
     list_count,
     list_items,
     skip_value,
@@ -21,23 +20,23 @@ from dissectors.amqp10.octets import (
 )
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
 
-F_SESSION = cython.declare(cython.int, FRAMES.index("session_id"))
-F_LINK = cython.declare(cython.int, FRAMES.index("link_id"))
-F_TRANSFER = cython.declare(cython.int, FRAMES.index("transfer_id"))
-F_TYPE = cython.declare(cython.int, FRAMES.index("frame_type"))
-F_NAME = cython.declare(cython.int, FRAMES.index("name"))
-F_STATUS = cython.declare(cython.int, FRAMES.index("status"))
-F_DELIVERY_ID = cython.declare(cython.int, FRAMES.index("delivery_id"))
-F_TAG = cython.declare(cython.int, FRAMES.index("delivery_tag"))
-F_SETTLED = cython.declare(cython.int, FRAMES.index("is_settled"))
-F_MORE = cython.declare(cython.int, FRAMES.index("is_more"))
-F_OUTCOME = cython.declare(cython.int, FRAMES.index("outcome"))
-F_BODY_BYTES = cython.declare(cython.int, FRAMES.index("body_bytes"))
-F_FIELDS = cython.declare(cython.int, FRAMES.index("fields"))
+F_SESSION = cython.declare(cython.int, cell_of(FRAMES, "session_id"))
+F_LINK = cython.declare(cython.int, cell_of(FRAMES, "link_id"))
+F_TRANSFER = cython.declare(cython.int, cell_of(FRAMES, "transfer_id"))
+F_TYPE = cython.declare(cython.int, cell_of(FRAMES, "frame_type"))
+F_NAME = cython.declare(cython.int, cell_of(FRAMES, "name"))
+F_STATUS = cython.declare(cython.int, cell_of(FRAMES, "status"))
+F_DELIVERY_ID = cython.declare(cython.int, cell_of(FRAMES, "delivery_id"))
+F_TAG = cython.declare(cython.int, cell_of(FRAMES, "delivery_tag"))
+F_SETTLED = cython.declare(cython.int, cell_of(FRAMES, "is_settled"))
+F_MORE = cython.declare(cython.int, cell_of(FRAMES, "is_more"))
+F_OUTCOME = cython.declare(cython.int, cell_of(FRAMES, "outcome"))
+F_BODY_BYTES = cython.declare(cython.int, cell_of(FRAMES, "body_bytes"))
+F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 
 W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))
@@ -140,7 +139,7 @@ def take_transfer(
     if delivery_id >= 0:
         cells[base + F_DELIVERY_ID] = delivery_id
     if tag is not None:
-        rows.put_string(base, F_TAG, hex_of(tag))
+        rows.put_hex(base, F_TAG, tag)
     if settled >= 0:
         cells[base + F_SETTLED] = settled
     cells[base + F_MORE] = 1 if more == 1 else 0

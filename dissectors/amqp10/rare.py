@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from dissectors.core.rows import cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
 
@@ -24,7 +25,7 @@ from .types import Problem
 _OK, _MALFORMED, _UNKNOWN = word("ok"), word("malformed"), word("unknown")
 _INCOMPLETE = word("incomplete")
 _UNKNOWN_NAME = word("unknown")
-_COLUMN = {name: FRAMES.index(name) for name in FRAMES.names()}
+_COLUMN = {name: cell_of(FRAMES, name) for name in FRAMES.names()}
 #: begin's fields that the sessions table has columns for.
 _BEGIN_DETAILS = ("offered-capabilities", "desired-capabilities", "properties")
 _NOTHING: frozenset[str] = frozenset()

@@ -12,7 +12,7 @@ from dissectors.amqp10.link import Link
 from dissectors.amqp10.report import write_link, write_session
 from dissectors.amqp10.session import Endpoint, Session
 from dissectors.core.connection import Connection
-from dissectors.core.rows import NULL_CELL
+from dissectors.core.rows import NULL_CELL, cell_of
 from dissectors.tables import FRAMES
 
 #: Links and sessions of one connection that are not over; the oldest is written beyond it.
@@ -20,7 +20,7 @@ MAX_LINKS = 16_384
 MAX_SESSIONS = 8_192
 
 NULL = cython.declare(cython.longlong, NULL_CELL)
-F_CHANNEL = cython.declare(cython.int, FRAMES.index("channel"))
+F_CHANNEL = cython.declare(cython.int, cell_of(FRAMES, "channel"))
 
 
 class Registry:

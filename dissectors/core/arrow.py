@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
-from dissectors.core.rows import NULL_CELL, RowBuffer
+from dissectors.core.columns import renumber
+from dissectors.core.rows import NULL_CELL, ROWS_PER_BATCH, RowBuffer
 from dissectors.core.words import vocabulary
 from dissectors.tables import Column, Table
 
@@ -30,11 +34,9 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 def take_batch(rows: RowBuffer) -> pa.RecordBatch:
     """The buffered rows as a record batch; the buffer starts anew."""
-    cells = np.frombuffer(rows.cells, dtype=np.int64, count=rows.count * rows.width)
-    grid = cells.reshape(rows.count, rows.width)
-    # Always a copy: a column of one row is contiguous already, and the buffer is used again.
     arrays = [
-        _column(column, grid[:, i].copy(), rows, i) for i, column in enumerate(rows.table.columns)
+        _column(column, rows.grid[i, : rows.count], rows, i)
+        for i, column in enumerate(rows.table.columns)
     ]
     batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(rows.table))
     rows.clear()
@@ -42,50 +44,53 @@ def take_batch(rows: RowBuffer) -> pa.RecordBatch:
 
 
 def _column(column: Column, values: np.ndarray, rows: RowBuffer, position: int) -> pa.Array:
+    """An array that shares no memory with the buffer, which is used again."""
     is_absent = values == NULL_CELL
     absent_count = int(np.count_nonzero(is_absent))
     kind = column.kind
     if absent_count == len(values):
-        return pa.nulls(len(values), ARROW_TYPES[kind])
-    if absent_count:
-        values[is_absent] = 0
-        validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little"))
-    else:
-        validity = None
+        return _nulls(ARROW_TYPES[kind], len(values))
+    validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little")) if absent_count else None
     if kind in ("word", "text"):
         spellings = vocabulary() if kind == "word" else list(rows.pool)
-        present = values[~is_absent] if absent_count else values
-        return _dictionary(values, present, spellings, validity, absent_count)
+        return _dictionary(values, spellings, validity, absent_count)
     if kind in ("string", "bytes"):
+        lengths = np.where(is_absent, 0, values) if absent_count else values
         heap = pa.py_buffer(rows.heaps[position])
-        return _strings(ARROW_TYPES[kind], _offsets(values), heap, validity, absent_count)
+        return _strings(ARROW_TYPES[kind], _offsets(lengths), heap, validity, absent_count)
     if kind == "hash":
         return _hashes(values, validity, absent_count)
-    if kind == "bool":
-        data = np.packbits(values.astype(np.bool_), bitorder="little")
-    elif kind == "ratio":
-        data = values / 1_000_000
-    elif kind == "int32":
-        data = values.astype(np.int32)
-    else:
-        data = values
-    buffers = [validity, pa.py_buffer(data)]
+    buffers = [validity, pa.py_buffer(_NUMBERS[kind](values))]
     return pa.Array.from_buffers(ARROW_TYPES[kind], len(values), buffers, absent_count)
 
 
+_NUMBERS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "int64": np.copy,
+    "int32": lambda values: values.astype(np.int32),
+    "bool": lambda values: np.packbits(values.astype(np.bool_), bitorder="little"),
+    "ratio": lambda values: values / 1_000_000,
+}
+
+
+@cache
+def _all_nulls(arrow_type: pa.DataType) -> pa.Array:
+    return pa.nulls(ROWS_PER_BATCH, arrow_type)
+
+
+def _nulls(arrow_type: pa.DataType, count: int) -> pa.Array:
+    """Whole batches without a value in some column are many: they share the same nulls."""
+    return _all_nulls(arrow_type) if count == ROWS_PER_BATCH else pa.nulls(count, arrow_type)
+
+
 def _dictionary(
-    codes: np.ndarray,
-    present: np.ndarray,
-    spellings: list[str],
-    validity: pa.Buffer | None,
-    absent_count: int,
+    codes: np.ndarray, spellings: list[str], validity: pa.Buffer | None, absent_count: int
 ) -> pa.Array:
     """Only the strings in use enter the column's dictionary: the pool has those of all columns."""
-    is_used = np.zeros(len(spellings), dtype=np.bool_)
-    is_used[present] = True
-    renumber = np.cumsum(is_used, dtype=np.int32) - 1
-    used = [spellings[i] for i in np.flatnonzero(is_used).tolist()]
-    numbers = np.maximum(renumber[codes], 0).astype(np.int32, copy=False)
+    numbers = np.empty(len(codes), dtype=np.int32)
+    known = np.full(len(spellings), -1, dtype=np.int32)
+    used = [""] * renumber(codes, numbers, known)
+    for code in np.flatnonzero(known >= 0).tolist():
+        used[known[code]] = spellings[code]
     buffers = [validity, pa.py_buffer(numbers)]
     indices = pa.Array.from_buffers(pa.int32(), len(codes), buffers, absent_count)
     return pa.DictionaryArray.from_arrays(indices, _texts(used), safe=False)

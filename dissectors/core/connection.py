@@ -6,19 +6,19 @@ knows no protocol and no TCP.
 
 import cython
 
-from dissectors.core.rows import RowBuffer
+from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import spelling, word
 from dissectors.tables import FRAMES, TRANSFERS
 
-F_CONNECTION = cython.declare(cython.int, FRAMES.index("connection_id"))
-F_NO = cython.declare(cython.int, FRAMES.index("frame_no"))
-F_TS = cython.declare(cython.int, FRAMES.index("ts_ns"))
-F_DIRECTION = cython.declare(cython.int, FRAMES.index("direction"))
-F_PACKET = cython.declare(cython.int, FRAMES.index("packet_no"))
-F_FIRST_PACKET = cython.declare(cython.int, FRAMES.index("first_packet_no"))
-F_OFFSET = cython.declare(cython.int, FRAMES.index("stream_offset"))
-F_SIZE = cython.declare(cython.int, FRAMES.index("size_bytes"))
-T_CONNECTION = cython.declare(cython.int, TRANSFERS.index("connection_id"))
+F_CONNECTION = cython.declare(cython.int, cell_of(FRAMES, "connection_id"))
+F_NO = cython.declare(cython.int, cell_of(FRAMES, "frame_no"))
+F_TS = cython.declare(cython.int, cell_of(FRAMES, "ts_ns"))
+F_DIRECTION = cython.declare(cython.int, cell_of(FRAMES, "direction"))
+F_PACKET = cython.declare(cython.int, cell_of(FRAMES, "packet_no"))
+F_FIRST_PACKET = cython.declare(cython.int, cell_of(FRAMES, "first_packet_no"))
+F_OFFSET = cython.declare(cython.int, cell_of(FRAMES, "stream_offset"))
+F_SIZE = cython.declare(cython.int, cell_of(FRAMES, "size_bytes"))
+T_CONNECTION = cython.declare(cython.int, cell_of(TRANSFERS, "connection_id"))
 
 SIDES = ("client", "server")
 

@@ -1,28 +1,38 @@
 """Row buffers: where decoded rows wait, as numbers, until a batch is full.
 
-A row is ``width`` 64-bit cells in one flat array, whatever the table: whole numbers and booleans
-are themselves, words and texts are codes, strings are lengths into a heap of their column. So a
-row costs a copy of the template and a store per value, compiled or not, and no Python object is
-made per value. What the cells become in Arrow is the business of ``core/arrow.py``.
+A row is one 64-bit cell per column, whatever the table: whole numbers and booleans are
+themselves, words and texts are codes, strings are lengths into a heap of their column. So a value
+costs a store and no Python object is made for it. Cells lie column by column, as Arrow wants them:
+the cell of a row is at the row's number plus its column's `cell_of`. All cells of the rows to come
+hold the defaults already. What the cells become in Arrow is the business of ``core/arrow.py``.
 """
 
-from array import array
-
 import cython
+import numpy as np
 
 from dissectors.core.words import word
 from dissectors.tables import Table
 
 # Absent. No spec-defined number of AMQP reaches it: 64-bit values are clipped by clip_int64.
-NULL = cython.declare(cython.longlong, -0x7FFFFFFFFFFFFFFF - 1)
-NULL_CELL = -0x8000000000000000  # the same for modules that only import this one
+NULL_CELL = -0x8000000000000000
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 ROWS_PER_BATCH = 65_536
-# A buffer starts small and grows: most captures are, and all tables have one.
+# Columns lie this many cells apart. A power of two would make all cells of a row compete for the
+# same lines of the processor's caches.
+COLUMN_STRIDE = cython.declare(cython.Py_ssize_t, ROWS_PER_BATCH + 72)
+# Memory is taken for a whole batch but used as rows come: most captures are small.
 FIRST_ROWS = 256
 GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
 HEAP_BYTES_PER_BATCH = 8 * 1024 * 1024
+
+DIGIT_0 = cython.declare(cython.int, 0x30)
+HEX_DIGITS = cython.declare(bytes, b"0123456789abcdef")
+
+
+def cell_of(table: Table, column: str) -> int:
+    """Where a column's cells begin: add it to a row's number."""
+    return table.index(column) * COLUMN_STRIDE
 
 
 def clip_int64(value: int) -> int:
@@ -41,14 +51,16 @@ class RowBuffer:
     def __init__(self, table: Table, on_full, capacity: int = ROWS_PER_BATCH) -> None:
         self.table = table
         self.kinds = [c.kind for c in table.columns]
-        self.positions = {c.name: i for i, c in enumerate(table.columns)}
-        self.width = len(table.columns)
-        self.capacity = capacity
-        self.room = min(capacity, FIRST_ROWS)
+        self.places = {c.name: cell_of(table, c.name) for c in table.columns}
+        self.capacity = min(capacity, ROWS_PER_BATCH)
+        self.room = 0
         self.count = 0
         self.batch_no = 0
-        self.cells = array("q", [NULL_CELL]) * (self.width * self.room)
-        self.template = array("q", [NULL_CELL]) * self.width
+        width = len(table.columns)
+        storage = np.empty(width * COLUMN_STRIDE, dtype=np.int64)
+        self.grid = storage.reshape(width, COLUMN_STRIDE)
+        self.cells = memoryview(storage)
+        self.blank = np.full((width, 1), NULL_CELL, dtype=np.int64)
         self.defaults: dict = {}
         self.pool: dict = {}
         self.heaps: list = [
@@ -58,29 +70,20 @@ class RowBuffer:
         self.on_full = on_full
 
     def new_row(self) -> cython.Py_ssize_t:
-        """Index of the first cell of a fresh row: all absent but for the defaults."""
-        base: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        """The number of a fresh row: all absent but for the defaults."""
         if self.count >= self.room or self.heap_bytes > HEAP_BYTES_PER_BATCH:
             self._make_room()
-        base = self.count * self.width
-        if cython.compiled:
-            for i in range(self.width):
-                self.cells[base + i] = self.template[i]
-        else:
-            self.cells[base : base + self.width] = self.template
         self.count += 1
-        return base
+        return self.count - 1
 
     def _make_room(self) -> None:
         """Grow up to the capacity; then, or with a full heap, the batch must be taken."""
         if self.room >= self.capacity or self.heap_bytes > HEAP_BYTES_PER_BATCH:
             self.on_full(self)
             return
-        self.room = min(self.capacity, self.room * GROWTH)
-        grown = array("q", [NULL_CELL]) * (self.width * self.room)
-        memoryview(grown)[: self.count * self.width] = memoryview(self.cells)
-        self.cells = grown
+        room = min(self.capacity, max(FIRST_ROWS, self.room * GROWTH))
+        self.grid[:, self.room : room] = self.blank
+        self.room = room
 
     def text(self, value: str) -> cython.longlong:
         """Code of a repeating string, valid until the batch is taken."""
@@ -94,33 +97,93 @@ class RowBuffer:
         self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, value: bytes
     ) -> cython.int:
         """Store a mostly unique string (UTF-8) or raw octets. Only for the newest row."""
-        heap: bytearray = self.heaps[column]
-        heap += value
-        self.heap_bytes += len(value)
-        self.cells[base + column] = len(value)
+        return self.put_slice(base, column, value, 0, len(value))
+
+    def put_slice(
+        self,
+        base: cython.Py_ssize_t,
+        column: cython.Py_ssize_t,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+    ) -> cython.int:
+        """The same for octets within others."""
+        size: cython.Py_ssize_t = end - start
+        if not cython.compiled:
+            self.heaps[column // COLUMN_STRIDE] += buf[start:end]
+            self.heap_bytes += size
+            self.cells[base + column] = size
+            return 0
+        octets: cython.p_uchar = buf
+        if start < 0 or size < 0 or end > len(buf):
+            raise IndexError("octets are missing")
+        memcpy(self._extend(base, column, size), octets + start, size)  # type: ignore # noqa: F821
         return 0
 
     def put_number(
         self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, value: cython.ulonglong
     ) -> cython.int:
         """Store an unsigned number in decimal digits in a string column."""
-        return self.put_string(base, column, b"%d" % value)
+        if not cython.compiled:
+            return self.put_string(base, column, b"%d" % value)
+        size: cython.Py_ssize_t = 1
+        rest: cython.ulonglong = value
+        while rest > 9:
+            rest //= 10
+            size += 1
+        digits: cython.p_uchar = self._extend(base, column, size)
+        while size:
+            size -= 1
+            digits[size] = DIGIT_0 + value % 10
+            value //= 10
+        return 0
+
+    def put_hex(
+        self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, value: bytes
+    ) -> cython.int:
+        """Store octets in hex digits in a string column."""
+        if not cython.compiled:
+            return self.put_string(base, column, value.hex().encode())
+        size: cython.Py_ssize_t = len(value)
+        i: cython.Py_ssize_t
+        octets: cython.p_uchar = value
+        symbols: cython.p_uchar = HEX_DIGITS
+        digits: cython.p_uchar = self._extend(base, column, 2 * size)
+        for i in range(size):
+            digits[2 * i] = symbols[octets[i] >> 4]
+            digits[2 * i + 1] = symbols[octets[i] & 15]
+        return 0
+
+    def _extend(
+        self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, size: cython.Py_ssize_t
+    ) -> cython.p_uchar:
+        """Compiled only: room for a string of the newest row at the end of its column's heap."""
+        heap: bytearray = self.heaps[column // COLUMN_STRIDE]
+        used: cython.Py_ssize_t = len(heap)
+        PyByteArray_Resize(heap, used + size)  # type: ignore # noqa: F821
+        self.heap_bytes += size
+        self.cells[base + column] = size
+        return cython.cast(cython.p_uchar, PyByteArray_AS_STRING(heap)) + used  # type: ignore # noqa: F821
 
     def set_default(self, column: cython.Py_ssize_t, value: str) -> None:
         """From the next row on, this text column holds ``value`` unless a row says otherwise."""
         self.defaults[column] = value
-        self.template[column] = self.text(value)
+        self._set_blank(column, value)
+        self.grid[column // COLUMN_STRIDE, self.count : self.room] = self.text(value)
+
+    def _set_blank(self, column: cython.Py_ssize_t, value: str) -> None:
+        self.blank[column // COLUMN_STRIDE, 0] = self.text(value)
 
     def append(self, row: dict) -> None:
         """A whole row by column name: for the tables that are not hot."""
         base = self.new_row()
         for name, value in row.items():
             if value is not None:
-                self.put(base, self.positions[name], value)
+                self.put(base, self.places[name], value)
 
     def put(self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, value) -> cython.int:
         """Store any Python value in the way of its column's kind. Only for the newest row."""
-        kind = self.kinds[column]
+        kind = self.kinds[column // COLUMN_STRIDE]
         if kind == "text":
             self.cells[base + column] = self.text(value)
         elif kind == "word":
@@ -139,13 +202,13 @@ class RowBuffer:
 
     def clear(self) -> None:
         """Start the next batch. Codes of texts are void from here: ``batch_no`` tells."""
-        column: cython.Py_ssize_t
-        self.count = 0
         self.batch_no += 1
         self.pool = {}
-        self.heap_bytes = 0
-        for column in range(self.width):
-            if self.heaps[column] is not None:
-                self.heaps[column] = bytearray()
         for column, value in self.defaults.items():
-            self.template[column] = self.text(value)
+            self._set_blank(column, value)
+        self.grid[:, : self.count] = self.blank
+        # Rows that were made ready but not used hold defaults of a batch that is over.
+        self.room = self.count
+        self.count = 0
+        self.heap_bytes = 0
+        self.heaps = [None if heap is None else bytearray() for heap in self.heaps]

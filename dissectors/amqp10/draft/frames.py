@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from dissectors.core.rows import NULL_CELL
+from dissectors.core.rows import NULL_CELL, cell_of
 from dissectors.tables import FRAMES
 
 from .. import lifecycle
@@ -24,7 +24,7 @@ from .meaning import attach_words, transfer_state
 from .message import MessageReader, read_fragments
 from .vocabulary import DRAFT
 
-_DELIVERY_TAG = FRAMES.index("delivery_tag")
+_DELIVERY_TAG = cell_of(FRAMES, "delivery_tag")
 #: begin's fields that the sessions table keeps as details.
 _BEGIN_DETAILS = frozenset(
     ("options", "offered-capabilities", "desired-capabilities", "properties")

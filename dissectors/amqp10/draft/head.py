@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.amqp10.head import HeadReader
+from dissectors.core.rows import cell_of
 from dissectors.tables import TRANSFERS
 
 from ..meaning import text_of
@@ -15,7 +16,7 @@ from .vocabulary import DRAFT
 
 #: field → column, for text and for numbers.
 _TEXTS = {
-    name: TRANSFERS.index(column)
+    name: cell_of(TRANSFERS, column)
     for name, column in (
         ("message-id", "message_id"),
         ("user-id", "user_id"),
@@ -27,11 +28,11 @@ _TEXTS = {
     )
 }
 _NUMBERS = {
-    name: TRANSFERS.index(column)
+    name: cell_of(TRANSFERS, column)
     for name, column in (("durable", "is_durable"), ("priority", "priority"), ("ttl", "ttl_ms"))
 }
-_IS_REDELIVERED = TRANSFERS.index("is_redelivered")
-_PROPERTIES = TRANSFERS.index("properties")
+_IS_REDELIVERED = cell_of(TRANSFERS, "is_redelivered")
+_PROPERTIES = cell_of(TRANSFERS, "properties")
 #: Cells of numbers hold 64 bits with a sign.
 _MAX_CELL = (1 << 63) - 1
 

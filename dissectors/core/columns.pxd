@@ -1,0 +1,1 @@
+cpdef Py_ssize_t renumber(long long[::1] cells, int[::1] numbers, int[::1] known) except -1

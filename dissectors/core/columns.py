@@ -1,0 +1,49 @@
+"""Codes of one column's cells, numbered anew: a dictionary holds only what its column uses.
+
+Texts of all columns share one pool and words one vocabulary, so a column's codes are sparse.
+"""
+
+import cython
+import numpy as np
+
+from dissectors.core.rows import NULL_CELL
+
+ABSENT = cython.declare(cython.longlong, NULL_CELL)
+
+
+def renumber(
+    cells: cython.longlong[::1], numbers: cython.int[::1], known: cython.int[::1]
+) -> cython.Py_ssize_t:
+    """Write the number of each cell's code to `numbers`, 0 where absent.
+
+    `known` has a place per code, -1 in all; afterwards the number of each code in use. Returns
+    how many are in use.
+    """
+    i: cython.Py_ssize_t
+    number: cython.int
+    used: cython.int = 0
+    cell: cython.longlong
+    if not cython.compiled:
+        return _renumber(np.asarray(cells), np.asarray(numbers), np.asarray(known))
+    for i in range(cells.shape[0]):
+        cell = cells[i]
+        if cell == ABSENT:
+            numbers[i] = 0
+            continue
+        number = known[cell]
+        if number < 0:
+            number = used
+            known[cell] = number
+            used += 1
+        numbers[i] = number
+    return used
+
+
+def _renumber(cells, numbers, known) -> int:
+    """The same by whole columns, for where no compiler was; numbers follow the codes' order."""
+    is_present = cells != ABSENT
+    known[cells[is_present]] = 0
+    in_use = np.flatnonzero(known == 0)
+    known[in_use] = np.arange(len(in_use), dtype=np.int32)
+    numbers[:] = np.where(is_present, known[np.where(is_present, cells, 0)], 0)
+    return len(in_use)
