@@ -9,5 +9,4 @@ cpdef int read_boolean(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -2
 cpdef long long take_uint(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -1
 cpdef long long take_boolean(bytes buf, Py_ssize_t at, Py_ssize_t end) except? -1
 cpdef bytes cut(bytes buf, Py_ssize_t start, Py_ssize_t stop)
-cpdef bytes hex_of(bytes octets)
 cpdef bint is_ascii(bytes octets) except? -1

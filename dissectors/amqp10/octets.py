@@ -5,15 +5,12 @@ understand; the table-driven codec then says what is wrong with it.
 """
 
 import struct
-from binascii import hexlify
 
 import cython
 
 _UNPACK_U32 = struct.Struct(">I").unpack_from
 #: Descriptors inside descriptors that the quick way follows before it leaves it to the codec.
 _MAX_NESTING = cython.declare(cython.int, 8)
-#: Octets that are turned into hex without a call; a delivery-tag has at most 32 (1.0 §2.8.7).
-_MAX_QUICK_HEX = cython.declare(cython.int, 32)
 
 
 def read_u32(buf: bytes, at: cython.Py_ssize_t) -> cython.longlong:
@@ -160,23 +157,6 @@ def cut(buf: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> bytes:
     if cython.compiled and 0 <= start <= stop <= len(buf):
         return cython.cast(cython.p_char, buf)[start:stop]
     return buf[start:stop]
-
-
-def hex_of(octets: bytes) -> bytes:
-    """Two digits for each octet."""
-    if cython.compiled:
-        digits = cython.declare(cython.char[64])
-        size: cython.Py_ssize_t = len(octets)
-        i: cython.Py_ssize_t
-        nibble: cython.int
-        if size <= _MAX_QUICK_HEX:
-            for i in range(size):
-                nibble = octets[i] >> 4
-                digits[2 * i] = nibble + (48 if nibble < 10 else 87)
-                nibble = octets[i] & 15
-                digits[2 * i + 1] = nibble + (48 if nibble < 10 else 87)
-            return digits[: 2 * size]
-    return hexlify(octets)
 
 
 def is_ascii(octets: bytes) -> cython.bint:

@@ -59,7 +59,7 @@ class RowBuffer:
         width = len(table.columns)
         storage = np.empty(width * COLUMN_STRIDE, dtype=np.int64)
         self.grid = storage.reshape(width, COLUMN_STRIDE)
-        self.cells = memoryview(storage)
+        self.cells = storage.data
         self.blank = np.full((width, 1), NULL_CELL, dtype=np.int64)
         self.defaults: dict = {}
         self.pool: dict = {}

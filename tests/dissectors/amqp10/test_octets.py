@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.amqp10.octets import cut, hex_of, is_ascii, take_boolean, take_uint
+from dissectors.amqp10.octets import cut, is_ascii, take_boolean, take_uint
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,6 @@ def test_other_types_are_left_to_the_tables(octets: bytes) -> None:
 @pytest.mark.parametrize(("start", "stop"), [(0, 5), (2, 2), (1, 4), (3, 9), (4, 2)])
 def test_a_cut_is_a_slice(start: int, stop: int) -> None:
     assert cut(b"abcde", start, stop) == b"abcde"[start:stop]
-
-
-@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 300])
-def test_hex_of_any_length(size: int) -> None:
-    octets = bytes(7 * i % 256 for i in range(size))
-    assert hex_of(octets) == octets.hex().encode()
 
 
 def test_ascii_is_told_from_other_text() -> None:
