@@ -6,6 +6,7 @@ reads the capture, runs its copies in one driver and reports; this file adds the
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import queue
@@ -128,8 +129,17 @@ def _watch(
             pass
         except KeyboardInterrupt:
             continue
-        totals = [sum(values) for values in zip(*latest.values(), strict=True)] or [0, 0]
-        on_progress(Progress(totals[0], totals[1], time.monotonic() - began))
+        on_progress(_total(latest, time.monotonic() - began))
+    with contextlib.suppress(queue.Empty):
+        while True:
+            process, steps, octets = told.get_nowait()
+            latest[process] = (steps, octets)
+    on_progress(_total(latest, time.monotonic() - began))
+
+
+def _total(latest: dict[int, tuple[int, int]], elapsed_s: float) -> Progress:
+    steps, octets = (sum(values) for values in zip((0, 0), *latest.values(), strict=True))
+    return Progress(steps, octets, elapsed_s)
 
 
 def _run_share(plan: Plan, options: ClientOptions, numbers: list[int], told: Any) -> Share:
@@ -152,12 +162,16 @@ def _run_share(plan: Plan, options: ClientOptions, numbers: list[int], told: Any
     def tell(now_ns: int) -> None:
         if time.monotonic() - last[0] >= PROGRESS_S:
             last[0] = time.monotonic()
-            told.put((os.getpid(), sum(e.sent_step_count for e in engines),
-                      sum(s.sent_bytes for s in sessions)))  # fmt: skip
+            tell_now()
+
+    def tell_now() -> None:
+        told.put((os.getpid(), sum(e.sent_step_count for e in engines),
+                  sum(s.sent_bytes for s in sessions)))  # fmt: skip
 
     sessions: list[Any] = []
     with recording(None) as (path, record):
         result = drive(engines, plan, target, replace(options, on_turn=tell), record, sessions)
+        tell_now()
         live = read_script(path).tables
     share = Share(
         latency=latencies(live),

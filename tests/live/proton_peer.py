@@ -38,7 +38,7 @@ class Peer(MessagingHandler):
         self.given_up = 0
         self.outcomes_stated: Counter[str] = Counter()
         self.outcomes_heard: Counter[str] = Counter()
-        self._sent_on: Counter[str] = Counter()
+        self._sent_on: Counter[tuple[str, str]] = Counter()
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=Container(self).run, daemon=True)
 
@@ -70,7 +70,7 @@ class Peer(MessagingHandler):
         link = event.link
         link.source.copy(link.remote_source)
         link.target.copy(link.remote_target)
-        kind, _, what = address_of(link).partition(".")
+        kind, _, what = self.address_of(link).partition(".")
         if kind == "fail" and what != "link":
             self._fail(link, what)
 
@@ -80,7 +80,7 @@ class Peer(MessagingHandler):
         endpoint.close()
 
     def on_message(self, event: Event) -> None:
-        outcome = address_of(event.link).partition(".")[2]
+        outcome = self.address_of(event.link).partition(".")[2]
         self.received += 1
         self.received_sizes.append(len(event.message.body))
         if event.delivery.settled:
@@ -97,7 +97,7 @@ class Peer(MessagingHandler):
 
     def on_sendable(self, event: Event) -> None:
         # proton sends no detach for a link that is closed in the moment of its opening.
-        kind, _, what = address_of(event.link).partition(".")
+        kind, _, what = self.address_of(event.link).partition(".")
         if kind == "out":
             self._send(event.link)
         elif what == "link":
@@ -109,14 +109,15 @@ class Peer(MessagingHandler):
             self.given_up += event.link.drained()
 
     def _send(self, link: Link) -> None:
-        _, count, *size = address_of(link).split(".")
+        _, count, *size = self.address_of(link).split(".")
         body = b"p" * int(size[0] if size else DEFAULT_SIZE)
-        while link.credit and self._sent_on[link.name] < int(count):
-            link.send(Message(body=body, id=f"p{self._sent_on[link.name]}", inferred=True))
-            self._sent_on[link.name] += 1
+        # A link's name is its own only between two containers (1.0 §2.6.1).
+        key = (link.connection.remote_container, link.name)
+        while link.credit and self._sent_on[key] < int(count):
+            link.send(Message(body=body, id=f"p{self._sent_on[key]}", inferred=True))
+            self._sent_on[key] += 1
             self.sent += 1
 
-
-def address_of(link: Link) -> str:
-    terminus = link.remote_source if link.is_sender else link.remote_target
-    return terminus.address
+    def address_of(self, link: Link) -> str:
+        terminus = link.remote_source if link.is_sender else link.remote_target
+        return terminus.address
