@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import dissectors
 from amqpscope.progress import Progress
 from amqpscope.reports.summary import Summary
+from dissectors.collecting import rare_collections
 from dissectors.options import Options
 from dissectors.writers import write_tables
-
-OBJECTS_PER_COLLECTION = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +22,6 @@ class Result:
     file_format: str | None = None
     # Why no packet at all could be read, if so.
     unreadable_because: str | None = None
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Rows and messages are freed by count; the search for cycles would find nearly none."""
-    before = gc.get_threshold()
-    gc.set_threshold(OBJECTS_PER_COLLECTION, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def dissect(

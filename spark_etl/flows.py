@@ -12,14 +12,24 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from dissectors.collecting import rare_collections, spare_what_is_loaded
 from dissectors.options import Options
 from dissectors.pipeline import FlowDissection
 from dissectors.sink import Sink
 from dissectors.tls.keylog import KeyLog
 from dissectors.tracker import MAX_BAD_PACKET_ROWS
+from spark_etl.columns import make_batch
 from spark_etl.parts import Part
 from spark_etl.routing import AllTogether, OpenApart
-from spark_etl.source.chunks import BAD_PACKETS, NO_FLOW, PROBLEMS, SECRETS, Row, read_problem
+from spark_etl.source.chunks import (
+    BAD_PACKETS,
+    NO_FLOW,
+    PROBLEMS,
+    SECRETS,
+    Row,
+    read_problem,
+    unpack,
+)
 from spark_etl.storage import Folder
 
 # A task's answer: one row for each file that it wrote, and for other things worth knowing.
@@ -29,7 +39,7 @@ ANSWER_SCHEMA = pa.schema(
 )  # fmt: skip
 ANSWER_DDL = "kind STRING, `table` STRING, name STRING, count BIGINT, detail BINARY"
 
-Answer = tuple[str, str | None, str | None, int, bytes | None]
+Answer = tuple[str, str, str, int, bytes]
 
 
 @dataclass(frozen=True)
@@ -86,11 +96,10 @@ def dissect_flows(batches: Iterable[pa.RecordBatch], work: Work) -> Iterator[pa.
     context = TaskContext.get()
     assert context is not None
     label = f"part-{context.partitionId():05d}-{context.taskAttemptId()}"
-    answers = _dissect(_iter_rows(batches), work, label)
-    columns = zip(*answers, strict=True)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, ANSWER_SCHEMA, strict=True)]
-    if arrays:
-        yield pa.RecordBatch.from_arrays(arrays, schema=ANSWER_SCHEMA)
+    spare_what_is_loaded()
+    with rare_collections():
+        answers = _dissect(_iter_rows(batches), work, label)
+    yield make_batch(answers, ANSWER_SCHEMA)
 
 
 def _dissect(rows: Iterator[Row], work: Work, label: str) -> list[Answer]:
@@ -105,14 +114,14 @@ def _dissect(rows: Iterator[Row], work: Work, label: str) -> list[Answer]:
                 _end(flow, dissection, output, work, answers)
             flow = key
         if key not in NO_FLOW:
-            dissection.push(capture, numbers, octets)
+            dissection.push(capture, numbers, unpack(numbers, octets))
         elif key == PROBLEMS:
             code, detail, where = read_problem(numbers)
             dissection.sink.problem(code, detail, **where)
         elif key == BAD_PACKETS:
             bad_packets.add(capture, numbers)
         else:
-            answers.append((key.decode(), None, None, 1, numbers if key == SECRETS else None))
+            answers.append((key.decode(), "", "", 1, numbers if key == SECRETS else b""))
         output.write(dissection.take_ready())
     if flow is not None:
         _end(flow, dissection, output, work, answers)
@@ -120,8 +129,8 @@ def _dissect(rows: Iterator[Row], work: Work, label: str) -> list[Answer]:
     output.write(dissection.finish())
     output.end_flow(is_open=False)
     tracker = dissection.tracker
-    answers.append(("foreign", None, None, tracker.foreign_count, None))
-    answers.append(("packets", None, None, tracker.packet_count, None))
+    answers.append(("foreign", "", "", tracker.foreign_count, b""))
+    answers.append(("packets", "", "", tracker.packet_count, b""))
     answers += [_answer("part", part) for part in output.close()]
     answers += [_answer("open-part", part) for part in output.open_parts()]
     return answers
@@ -139,11 +148,11 @@ def _end(
     output.write(dissection.finish() if output.is_by_flow else dissection.take_ready())
     output.end_flow(is_open)
     if is_open:
-        answers.append(("open", None, None, 1, flow))
+        answers.append(("open", "", "", 1, flow))
 
 
 def _answer(kind: str, part: Part) -> Answer:
-    return (kind, part.table, part.name, part.row_count, None)
+    return (kind, part.table, part.name, part.row_count, b"")
 
 
 def _iter_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from dissectors.capture.chunks import ChunkSource
 from dissectors.capture.decap import PacketView
 from dissectors.capture.links import RAW
 from dissectors.tracker import MAX_BAD_PACKET_ROWS
-from spark_etl.source.chunks import Row, bad_packets_row, batches, problem_row
+from spark_etl.source.chunks import Row, bad_packets_row, batches, pack, problem_row, unpack
 
 TCP = 6
 # With a length of 0 the length of the packet counts: a datagram may be too long for the field.
@@ -41,7 +41,8 @@ def _rows(chunks: Iterable[pa.RecordBatch]) -> Iterator[Row]:
     bad: dict[str, list[tuple[Any, ...]]] = {}
     for batch in chunks:
         for row in batch.to_pylist():
-            source.push(row["capture"], row["numbers"], row["octets"])
+            numbers = row["numbers"]
+            source.push(row["capture"], numbers, unpack(numbers, row["octets"]))
             _walk(source, view, rows, bad)
             yield from rows
             rows.clear()
@@ -83,4 +84,4 @@ def _packet(source: ChunkSource, view: PacketView) -> Row:
     numbers = array("q", [*place, len(octets), wire_bytes, RAW])
     flow = min(view.key, view.reverse_key())
     capture, order_ns = str(source.capture), source.order_ns
-    return (flow, order_ns, capture, source.packet_no, order_ns, numbers.tobytes(), octets)
+    return (flow, order_ns, capture, source.packet_no, order_ns, numbers.tobytes(), pack(octets))
