@@ -30,6 +30,26 @@ _TYPES = {
     "number": "double",
 }
 
+_LOOK = (
+    "## A quick look",
+    "",
+    "`amqpscope dissect CAPTURE… --table NAME [--where CONDITION] [--columns A,B,…]` prints rows "
+    "as they are found: in columns, or with `--format csv` or `--format jsonl` for a pipe. "
+    "Conditions are those of SQL:",
+    "",
+    "| condition | |",
+    "|---|---|",
+    "| `size_bytes > 100` | also `=` `!=` `<` `<=` `>=`; with a value or another column |",
+    "| `name in ('transfer', 'flow')` | one of these; texts are in quotes |",
+    "| `routing_key like 'orders.%'` | `%` any characters, `_` one of them |",
+    "| `outcome is null`, `outcome is not null` | absent or not |",
+    "| `is_redelivered` | of a column that is true or false |",
+    "| `not …`, `… and …`, `… or …`, `( … )` | `and` binds closer than `or` |",
+    "",
+    "Null compares with nothing: `outcome != 'accepted'` leaves out messages without an outcome.",
+    "",
+)
+
 
 def tables_page() -> str:
     lines = [
@@ -46,6 +66,7 @@ def tables_page() -> str:
         "or 0. Times are nanoseconds since 1970 UTC. Packet numbers are those that "
         "`tshark -Y frame.number==N` shows in the row's capture file.",
         "",
+        *_LOOK,
     ]
     for table in TABLES.values():
         lines += [*_table_lines(table), ""]

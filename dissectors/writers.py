@@ -73,7 +73,7 @@ class ParquetTable:
 class CsvTable:
     """RFC 4180 with a header line. An absent value is empty, an empty string is ``""``."""
 
-    def __init__(self, table: Table, path: Path) -> None:
+    def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
         import pyarrow.csv as pc
 
         self._schema = _plain_schema(table, binary=pa.string())
@@ -87,17 +87,21 @@ class CsvTable:
 
 
 class JsonLinesTable:
-    """One JSON object per line; octets are hex."""
+    """One JSON object per line; octets are hex. A file that was open before stays open."""
 
-    def __init__(self, table: Table, path: Path) -> None:
-        self._file: IO[str] = open(path, "w", encoding="utf-8")  # noqa: SIM115
+    def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
+        self._is_ours = isinstance(path, Path)
+        self._file = path.open("wb") if isinstance(path, Path) else path
 
     def write(self, batch: pa.RecordBatch) -> None:
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
-        self._file.writelines(encode.encode(row) + "\n" for row in batch.to_pylist())
+        self._file.writelines(encode.encode(row).encode() + b"\n" for row in batch.to_pylist())
 
     def close(self) -> None:
-        self._file.close()
+        if self._is_ours:
+            self._file.close()
+        else:
+            self._file.flush()
 
 
 FORMATS: dict[str, Callable[[Table, Path], TableWriter]] = {

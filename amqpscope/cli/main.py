@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -29,6 +30,16 @@ class Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"amqpscope.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader of our output has left (`| head`): nobody is there to be told.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return None
+        return result
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -60,9 +71,4 @@ def main() -> None:
     backend.choose()
     # No command does linear algebra: its threads would only spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        cli(prog_name="amqpscope")
-    except BrokenPipeError:
-        # The reader of our output has left (`| head`): nobody is there to be told.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    cli(prog_name="amqpscope")

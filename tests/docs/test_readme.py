@@ -8,6 +8,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(arguments: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", MAIN, *arguments.split()],
+        [sys.executable, "-c", MAIN, *shlex.split(arguments)],
         capture_output=True,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
