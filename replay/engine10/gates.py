@@ -18,9 +18,10 @@ from replay.script import SERVER
 
 from .acts import Act, Reply
 from .live import Live
-from .model import attach_of, credit_of, known, window_of
+from .model import known
 from .pairs import LinkPair, OwnDelivery, PeerDelivery, SessionPair
 from .reading import Reading
+from .replied import has_credit, has_replied, has_window
 
 #: What a client may have sent on with the frame that we answer.
 _PIPELINED = {"open": ("begin", "attach"), "begin": ("attach",)}
@@ -91,7 +92,7 @@ class Gates:
         if act.name not in _PIPELINED or not is_answer:
             return self._replies(act.before.replies)
         for reply in self._reading.replies[self._reply_at : act.before.replies]:
-            if reply.name not in _PIPELINED[act.name] and not self._has_replied(reply):
+            if reply.name not in _PIPELINED[act.name] and not has_replied(self._live, reply):
                 return Wait(_reply_text(reply), partial(_do_without, reply))
         return None
 
@@ -99,27 +100,10 @@ class Gates:
         replies = self._reading.replies
         while self._reply_at < count:
             reply = replies[self._reply_at]
-            if not self._has_replied(reply):
+            if not has_replied(self._live, reply):
                 return Wait(_reply_text(reply), partial(_do_without, reply))
             self._reply_at += 1
         return None
-
-    def _has_replied(self, reply: Reply) -> bool:
-        if reply.is_given_up:
-            return True
-        if self._live.has_peer_close:
-            is_owed = reply.is_afterword or self._is_asked_for(reply)
-            return not is_owed or _has_said(self._live, reply)
-        return _REPLIED[reply.name](self._live, reply)
-
-    def _is_asked_for(self, reply: Reply) -> bool:
-        """An answer to our own detach or end. Some brokers send it after their answer to our
-        close."""
-        if not self._live.is_close_answered:
-            return False
-        if reply.name == "detach":
-            return reply.link is not None and reply.link.has_own_detach
-        return reply.name == "end" and reply.session is not None and reply.session.has_own_end
 
     def _synthetic(self, act: Act) -> Wait | None:
         """A session that we began in our own words has no captured reply to wait for."""
@@ -223,16 +207,6 @@ def _outcome(delivery: OwnDelivery) -> Wait | None:
     return Wait(f"the outcome of a message on {delivery.link.title}", session.mute)
 
 
-def has_credit(link: LinkPair) -> bool:
-    credit = None if link.live is None else credit_of(link.live)
-    return credit is not None and credit > 0
-
-
-def has_window(live: Live, session: SessionPair) -> bool:
-    window = None if session.live is None else window_of(session.live, live.side)
-    return window is None or window > 0
-
-
 def _is_here(delivery: PeerDelivery) -> bool:
     """It and no other, or there is no hope for it."""
     link = delivery.link
@@ -276,54 +250,6 @@ def _reply_text(reply: Reply) -> str:
     return reply.name if reply.link is None else f"{reply.name} of {reply.link.title}"
 
 
-def _has_begun(live: Live, reply: Reply) -> bool:
-    session = reply.session
-    return session is None or session.is_dead or live.has_peer_begun(session)
-
-
-def _has_attached(live: Live, reply: Reply) -> bool:
-    link = reply.link
-    if link is None or link.is_dead or link.session.is_dead:
-        return True
-    return link.live is not None and attach_of(link.live, live.peer_side) is not None
-
-
-def _is_settled(live: Live, reply: Reply) -> bool:
-    delivery = reply.delivery
-    if delivery is None or delivery.link.is_dead or not delivery.link.is_settling:
-        return True
-    is_hopeless = delivery.is_given_up or (delivery.link.is_dry and delivery.live_id is None)
-    return delivery.is_settled or is_hopeless
-
-
-def _is_drained(live: Live, reply: Reply) -> bool:
-    link = reply.link
-    if link is None or link.is_dead or link.live is None:
-        return True
-    return not has_credit(link)
-
-
-def _has_said(live: Live, reply: Reply) -> bool:
-    said = _SAID.get(reply.name)
-    return said is None or said(live, reply)
-
-
-#: What the peer really said, whatever its close has ended.
-_SAID: dict[str, Callable[[Live, Reply], bool]] = {
-    "detach": lambda live, reply: reply.link is None or reply.link.has_peer_detach,
-    "end": lambda live, reply: reply.session is None or reply.session.has_peer_end,
-    "close": lambda live, reply: live.peer_close_count > 1,
-}
-_REPLIED: dict[str, Callable[[Live, Reply], bool]] = {
-    "open": lambda live, reply: live.peer_open is not None,
-    "begin": _has_begun,
-    "attach": _has_attached,
-    "detach": lambda live, reply: reply.link is None or reply.link.is_dead,
-    "end": lambda live, reply: reply.session is None or reply.session.is_dead,
-    "close": lambda live, reply: live.has_peer_close,
-    "settlement": _is_settled,
-    "drained credit": _is_drained,
-}
 _RULES: dict[str, Callable[[Gates, Act], Wait | None]] = {
     "transfer": Gates._transfer,
     "disposition": Gates._disposition,

@@ -8,9 +8,9 @@ from replay.engine import Engine
 from replay.script import CLIENT
 
 from .acts import Act
-from .gates import has_credit, has_window
 from .live import Live
 from .pairs import LinkPair
+from .replied import has_credit, has_window
 
 
 class Losses:
