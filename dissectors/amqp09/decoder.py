@@ -401,7 +401,10 @@ class Decoder09(StreamDecoder):
         self.say_transfer(base, channel, t)
         self.frames.cells[base + F_BODY] = min(body_size, MAX_INT64)
         if properties.json is not None:
-            self.frames.cells[base + F_FIELDS] = self.frames.text(properties.json)
+            if properties.json_batch != self.frames.batch_no:
+                properties.json_batch = self.frames.batch_no
+                properties.json_code = self.frames.text(properties.json)
+            self.frames.cells[base + F_FIELDS] = properties.json_code
         return 1
 
     def _take_body(

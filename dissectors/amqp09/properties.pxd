@@ -19,3 +19,8 @@ cdef class Properties:
     cdef public Py_ssize_t octets
     cdef public str systems
     cdef public bint is_plain
+    cdef public Py_ssize_t json_batch
+    cdef public long long json_code
+    cdef public Py_ssize_t columns_batch
+    cdef public list column_codes
+    cdef public long long rest_code

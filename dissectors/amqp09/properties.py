@@ -10,6 +10,7 @@ from dissectors.core.rows import cell_of
 from dissectors.tables import TRANSFERS
 
 PERSISTENT = 2
+NO_BATCH = -1
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 
 # Properties with a column of their own in transfers; the rest goes into its `properties`.
@@ -56,6 +57,12 @@ class Properties:
         self.systems = ""
         # Nothing in it is wrong or unknown.
         self.is_plain = False
+        # Codes of its texts, valid as long as the batch of frames or of transfers is the same.
+        self.json_batch = NO_BATCH
+        self.json_code = 0
+        self.columns_batch = NO_BATCH
+        self.column_codes: list = []
+        self.rest_code = 0
 
 
 def make_properties(header: ContentHeader) -> Properties:

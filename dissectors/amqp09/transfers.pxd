@@ -83,4 +83,5 @@ cdef class Transfer:
 cpdef Transfer new_transfer(long long transfer_id, long long kind, int side)
 cpdef long long signed_digest(Transfer t) except? -1
 cpdef int emit_transfer(Connection conn, Transfer t) except -1
+cpdef int code_properties(RowBuffer rows, Properties p) except -1
 cpdef int emit_properties(RowBuffer rows, Py_ssize_t base, Properties p) except -1

@@ -12,7 +12,7 @@ from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.properties import Properties
 from dissectors.amqp09.wire import cut
 from dissectors.core.connection import Connection
-from dissectors.core.rows import RowBuffer, cell_of, signed_int64
+from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of, signed_int64
 from dissectors.core.words import word
 from dissectors.tables import TRANSFERS
 
@@ -295,9 +295,12 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
 def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> cython.int:
     """The message properties' columns of a transfer's row."""
     column: cython.Py_ssize_t
+    code: cython.longlong
     cells = rows.cells
-    for column, text in p.text_columns:
-        cells[base + column] = rows.text(text)
+    if p.columns_batch != rows.batch_no:
+        code_properties(rows, p)
+    for column, code in p.column_codes:
+        cells[base + column] = code
     if p.message_id is not None:
         rows.put_string(base, T_MESSAGE_ID, p.message_id)
     if p.correlation_id is not None:
@@ -310,6 +313,13 @@ def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> 
         cells[base + T_DURABLE] = p.durable
     if p.created_ms >= 0:
         cells[base + T_CREATED] = p.created_ms
-    if p.rest_json is not None:
-        cells[base + T_PROPERTIES] = rows.text(p.rest_json)
+    cells[base + T_PROPERTIES] = p.rest_code
+    return 0
+
+
+def code_properties(rows: RowBuffer, p: Properties) -> cython.int:
+    """The codes of its texts in this batch of transfers: most lists are shared by many."""
+    p.columns_batch = rows.batch_no
+    p.column_codes = [(column, rows.text(text)) for column, text in p.text_columns]
+    p.rest_code = NULL_CELL if p.rest_json is None else rows.text(p.rest_json)
     return 0

@@ -1,10 +1,11 @@
 from dissectors.core.rows cimport RowBuffer
+from dissectors.sink cimport Sink
 
 cdef class Connection:
     cdef public str connection_id
     cdef public str client
     cdef public str server
-    cdef public object sink
+    cdef public Sink sink
     cdef public object options
     cdef public bint has_payloads
     cdef public dict facts

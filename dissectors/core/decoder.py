@@ -332,19 +332,19 @@ class StreamDecoder:
         self._take_carry(side, state)
         return start + take
 
-    def _take_carry(self, side, state: Side) -> None:
+    def _take_carry(self, side: cython.int, state: Side) -> cython.int:
         """The frame that was begun is complete, or as complete as it will be."""
-        whole = bytes(state.carry)
-        holes = state.holes
+        whole: bytes = bytes(state.carry)
         state.carry = bytearray()
         state.need = 0
-        state.holes = []
         self.offset = state.carry_offset
         self.first_packet_no = state.carry_packet_no
-        if holes:
-            self._take_holed(side, whole, holes)
-        else:
-            self._take(side, whole, 0, len(whole))
+        if not state.holes:
+            return self._take(side, whole, 0, len(whole))
+        holes = state.holes
+        state.holes = []
+        self._take_holed(side, whole, holes)
+        return 0
 
     def _bad_carry(self, side, state: Side, head: bytes, size) -> None:
         """A header that was cut turned out to be no frame, or one too large."""

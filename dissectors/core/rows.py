@@ -7,6 +7,8 @@ the cell of a row is at the row's number plus its column's `cell_of`. All cells 
 hold the defaults already. What the cells become in Arrow is the business of ``core/arrow.py``.
 """
 
+from mmap import mmap
+
 import cython
 import numpy as np
 
@@ -57,7 +59,8 @@ class RowBuffer:
         self.count = 0
         self.batch_no = 0
         width = len(table.columns)
-        storage = np.empty(width * COLUMN_STRIDE, dtype=np.int64)
+        # Mapped, because NumPy asks for huge pages: the first row would take all of them.
+        storage = np.frombuffer(mmap(-1, 8 * width * COLUMN_STRIDE), dtype=np.int64)
         self.grid = storage.reshape(width, COLUMN_STRIDE)
         self.cells = storage.data
         self.blank = np.full((width, 1), NULL_CELL, dtype=np.int64)
