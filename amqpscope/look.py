@@ -76,7 +76,7 @@ def look(
     dissection = dissectors.open(tuple(captures), options)
     writer = FORMATS[file_format](question.shown, out)
     names = list(question.shown.names())
-    with rare_collections(), Progress(dissection) as batches:
+    with rare_collections(), Progress(dissection, is_quiet=out.isatty()) as batches:
         for name, batch in batches:
             if name != question.table.name:
                 continue

@@ -22,11 +22,14 @@ _ERASE_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Passes a dissection's batches on and says how far it is."""
+    """Passes a dissection's batches on and says how far it is.
 
-    def __init__(self, dissection: Dissection) -> None:
+    ``is_quiet``: the caller prints on the same terminal, and the two would overwrite each other.
+    """
+
+    def __init__(self, dissection: Dissection, is_quiet: bool = False) -> None:
         self._dissection = dissection
-        self._is_shown = sys.stderr.isatty()
+        self._is_shown = sys.stderr.isatty() and not is_quiet
         self._begun = time.monotonic()
         self._last = self._begun + QUIET_SECONDS - REFRESH_SECONDS
         self._has_drawn = False

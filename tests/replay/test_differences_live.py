@@ -53,7 +53,7 @@ def test_a_queue_that_exists_makes_a_404_vanish(captured: Captured, replay: Repl
     path, script = captured("channel-errors")
     with admin(replay.port) as channel:
         channel.queue_declare(PREFIX + "sc.absent")
-        report = replay(path, script, step_timeout_s=2.0)
+        report = replay(path, script, step_timeout_s=4.0)
         channel.queue_delete(PREFIX + "sc.absent")
     assert report.exit_code == DIFFERENT, as_text(report)
     first, *_ = [d for d in hard(report) if d.rule == "sequence"]
@@ -66,7 +66,7 @@ def test_an_exchange_of_another_type(captured: Captured, replay: Replayer) -> No
     path, script = captured("exchange")
     with admin(replay.port) as channel:
         channel.exchange_declare(PREFIX + "sc.exchange", "topic")
-        report = replay(path, script, step_timeout_s=2.0)
+        report = replay(path, script, step_timeout_s=4.0)
         channel.exchange_delete(PREFIX + "sc.exchange")
         channel.queue_delete(PREFIX + "sc.bound")
     assert report.exit_code == DIFFERENT, as_text(report)
@@ -83,7 +83,7 @@ def test_an_empty_queue_misses_deliveries(captured: Captured, replay: Replayer) 
     consumer = script.only([script.connections[1].connection_id])
     with admin(replay.port) as channel:
         channel.queue_declare(PREFIX + "sc.two")
-        report = replay(path, consumer, step_timeout_s=2.0)
+        report = replay(path, consumer, step_timeout_s=4.0)
         channel.queue_delete(PREFIX + "sc.two")
     assert report.exit_code == DIFFERENT, as_text(report)
     missing = [d for d in hard(report) if d.rule == "deliveries"]

@@ -162,7 +162,7 @@ def test_missing_deliveries_are_found(tmp_path: Path) -> None:
     path, script, _ = recorded(
         tmp_path / "first.pcap", lambda port: Receiver(port, "out.5", ["accepted"] * 5).run()
     )
-    report, peer = replayed(path, script, names={"out.5": "out.3"}, step_timeout_s=1.0)
+    report, peer = replayed(path, script, names={"out.5": "out.3"}, step_timeout_s=4.0)
     assert report.exit_code == DIFFERENT
     assert (peer.sent, peer.outcomes_heard) == (3, {"accepted": 3})
     found = hard(report)

@@ -105,7 +105,7 @@ def test_a_commit_that_is_refused(captured: Captured, tmp_path: Path) -> None:
 
 def test_a_commit_of_outcomes_that_is_refused(captured: Captured, tmp_path: Path) -> None:
     """The peer does not settle what it does not commit; later transactions go on."""
-    report, peer = replayed(captured, tmp_path / "live.pcap", ("discharge", 2), step_timeout_s=1.0)
+    report, peer = replayed(captured, tmp_path / "live.pcap", ("discharge", 2), step_timeout_s=4.0)
     assert report.exit_code == DIFFERENT, as_text(report)
     assert told(report) == [
         ("outcome", "coordinator txn-ctrl", "accepted", "rejected (amqp:transaction:rollback)")
