@@ -73,19 +73,22 @@ class Decoder10(StreamDecoder):
     ) -> cython.Py_ssize_t:
         """1.0 §2.3.1; a protocol header is a frame of eight; a TLS record behind a TLS header
         is taken as it is."""
+        octets: cython.p_uchar = buf
         size: cython.longlong
         doff: cython.int
         if end - start < 8:
             return 0
+        if end > len(buf):
+            raise IndexError("octets are missing")
         size = read_u32(buf, start)
         if size == 0x414D5150:  # "AMQP"
             return 8
         if self.is_tls_1 if side else self.is_tls_0:
-            return 5 + (size & 0xFF) * 256 + buf[start + 4]
-        doff = buf[start + 4]
+            return 5 + (size & 0xFF) * 256 + octets[start + 4]
+        doff = octets[start + 4]
         if size < 8 or size > MAX_FRAME or doff < 2 or 4 * doff > size:
             return -1
-        return size if buf[start + 5] <= 1 else -1
+        return size if octets[start + 5] <= 1 else -1
 
     def can_bridge(self, side, buf, start, have, size) -> int:
         """A transfer whose performative was seen: what is missing is a part of the message. Or

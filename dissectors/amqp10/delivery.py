@@ -39,10 +39,28 @@ class Delivery:
     """A delivery in the making. Numbers that are not known are NULL."""
 
     def begin(self, transfer_id: cython.longlong, side: cython.int) -> cython.int:
-        """Set all of it. There is no __init__: calling the class boxes what it is given."""
+        """There is no __init__: calling the class boxes what it is given."""
+        if not cython.compiled:
+            self._clear()
         self.transfer_id = transfer_id
         self.side = side
         self.delivery_id = NULL
+        self.head = b""
+        self.body_kind = NULL
+        self.body_hash = NULL
+        self.is_whole = True
+        self.outcome_ts = NULL
+        self.settled_ts = NULL
+        self.settled_packet = NULL
+        self.settled_by = NULL
+        self.settle_kind = NULL
+        self.txn_outcome = NULL
+        self.related = NULL
+        self.relation = NULL
+        return 0
+
+    def _clear(self) -> None:
+        """What a fresh compiled object holds anyway."""
         self.tag = None
         self.link = None
         self.session = None
@@ -56,11 +74,7 @@ class Delivery:
         self.held_bytes = 0
         self.message_bytes = 0
         self.message_format = 0
-        self.head = b""
         self.body_bytes = 0
-        self.body_kind = NULL
-        self.body_hash = NULL
-        self.is_whole = True
         self.is_done = False
         self.is_complete = False
         self.is_aborted = False
@@ -69,16 +83,7 @@ class Delivery:
         self.is_settled = False
         self.outcome = None
         self.condition = None
-        self.outcome_ts = NULL
-        self.settled_ts = NULL
-        self.settled_packet = NULL
-        self.settled_by = NULL
-        self.settle_kind = NULL
         self.txn_id = None
-        self.txn_outcome = NULL
-        self.related = NULL
-        self.relation = NULL
-        return 0
 
 
 def new_delivery(transfer_id: cython.longlong, side: cython.int) -> Delivery:

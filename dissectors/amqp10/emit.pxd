@@ -11,5 +11,8 @@ cdef class TransferWriter:
     cdef public str capture
     cdef public Py_ssize_t capture_batch
     cdef public long long capture_code
+    cdef public str outcome
+    cdef public long long outcome_code
 
     cpdef int write(self, Delivery delivery) except -1
+    cdef long long _outcome_code(self, str outcome) except? -1

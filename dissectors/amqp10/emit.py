@@ -65,6 +65,9 @@ class TransferWriter:
         self.capture: str | None = None
         self.capture_batch = -1
         self.capture_code = 0
+        # The last outcome and its code.
+        self.outcome: str | None = None
+        self.outcome_code = NULL_CELL
 
     def write(self, delivery: Delivery) -> cython.int:
         """The one row of a delivery."""
@@ -72,54 +75,60 @@ class TransferWriter:
         base: cython.Py_ssize_t = self.conn.transfer_row()
         link: Link = delivery.link
         session: Session = delivery.session
-        cells = rows.cells
-        cells[base + T_TRANSFER] = delivery.transfer_id
-        cells[base + T_KIND] = KIND
-        cells[base + T_DIRECTION] = self.conn.direction(delivery.side)
+        rows.cells[base + T_TRANSFER] = delivery.transfer_id
+        rows.cells[base + T_KIND] = KIND
+        rows.cells[base + T_DIRECTION] = self.conn.direction(delivery.side)
         if link is not None:
-            cells[base + T_LINK] = link.link_id
+            rows.cells[base + T_LINK] = link.link_id
             if link.address is not None:
                 if link.address_batch != rows.batch_no:
                     link.address_batch = rows.batch_no
                     link.address_code = rows.text(link.address)
-                cells[base + T_ADDRESS] = link.address_code
+                rows.cells[base + T_ADDRESS] = link.address_code
         if session is not None:
-            cells[base + T_SESSION] = session.session_id
-        cells[base + T_DELIVERY_ID] = delivery.delivery_id
+            rows.cells[base + T_SESSION] = session.session_id
+        rows.cells[base + T_DELIVERY_ID] = delivery.delivery_id
         if delivery.tag is not None:
             rows.put_hex(base, T_TAG, delivery.tag)
         if self.capture is not delivery.capture or self.capture_batch != rows.batch_no:
             self.capture = delivery.capture
             self.capture_batch = rows.batch_no
             self.capture_code = rows.text(delivery.capture or "")
-        cells[base + T_CAPTURE] = self.capture_code
-        cells[base + T_FIRST_PACKET] = delivery.first_packet
-        cells[base + T_LAST_PACKET] = delivery.last_packet
-        cells[base + T_FIRST_TS] = delivery.first_ts
-        cells[base + T_LAST_TS] = delivery.last_ts
-        cells[base + T_FRAMES] = delivery.frame_count
-        cells[base + T_BODY_BYTES] = delivery.body_bytes
-        cells[base + T_MESSAGE_BYTES] = delivery.message_bytes
-        cells[base + T_BODY_KIND] = delivery.body_kind
-        cells[base + T_BODY_HASH] = delivery.body_hash
-        cells[base + T_PRESETTLED] = delivery.is_presettled
-        cells[base + T_COMPLETE] = delivery.is_complete
-        cells[base + T_ABORTED] = delivery.is_aborted
-        cells[base + T_RESUMED] = delivery.is_resumed
+        rows.cells[base + T_CAPTURE] = self.capture_code
+        rows.cells[base + T_FIRST_PACKET] = delivery.first_packet
+        rows.cells[base + T_LAST_PACKET] = delivery.last_packet
+        rows.cells[base + T_FIRST_TS] = delivery.first_ts
+        rows.cells[base + T_LAST_TS] = delivery.last_ts
+        rows.cells[base + T_FRAMES] = delivery.frame_count
+        rows.cells[base + T_BODY_BYTES] = delivery.body_bytes
+        rows.cells[base + T_MESSAGE_BYTES] = delivery.message_bytes
+        rows.cells[base + T_BODY_KIND] = delivery.body_kind
+        rows.cells[base + T_BODY_HASH] = delivery.body_hash
+        rows.cells[base + T_PRESETTLED] = delivery.is_presettled
+        rows.cells[base + T_COMPLETE] = delivery.is_complete
+        rows.cells[base + T_ABORTED] = delivery.is_aborted
+        rows.cells[base + T_RESUMED] = delivery.is_resumed
         if delivery.outcome is not None and delivery.is_settled:
-            cells[base + T_OUTCOME] = OUTCOMES.get(delivery.outcome, NULL_CELL)
+            rows.cells[base + T_OUTCOME] = self._outcome_code(delivery.outcome)
         if delivery.condition is not None:
-            cells[base + T_CONDITION] = rows.text(delivery.condition)
-        cells[base + T_OUTCOME_TS] = delivery.outcome_ts
-        cells[base + T_SETTLED_TS] = delivery.settled_ts
-        cells[base + T_SETTLED_PACKET] = delivery.settled_packet
-        cells[base + T_SETTLED_BY] = delivery.settled_by
-        cells[base + T_SETTLE_KIND] = delivery.settle_kind
+            rows.cells[base + T_CONDITION] = rows.text(delivery.condition)
+        rows.cells[base + T_OUTCOME_TS] = delivery.outcome_ts
+        rows.cells[base + T_SETTLED_TS] = delivery.settled_ts
+        rows.cells[base + T_SETTLED_PACKET] = delivery.settled_packet
+        rows.cells[base + T_SETTLED_BY] = delivery.settled_by
+        rows.cells[base + T_SETTLE_KIND] = delivery.settle_kind
         if delivery.txn_id is not None:
-            cells[base + T_TXN] = rows.text(delivery.txn_id.hex())
-            cells[base + T_TXN_OUTCOME] = delivery.txn_outcome
-        cells[base + T_RELATED] = delivery.related
-        cells[base + T_RELATION] = delivery.relation
+            rows.cells[base + T_TXN] = rows.text(delivery.txn_id.hex())
+            rows.cells[base + T_TXN_OUTCOME] = delivery.txn_outcome
+        if delivery.related != NULL:
+            rows.cells[base + T_RELATED] = delivery.related
+            rows.cells[base + T_RELATION] = delivery.relation
         if delivery.is_complete:
             self.head_reader.read(rows, base, delivery.head)
         return 0
+
+    def _outcome_code(self, outcome: str) -> cython.longlong:
+        if outcome is not self.outcome:
+            self.outcome_code = OUTCOMES.get(outcome, NULL_CELL)
+            self.outcome = outcome
+        return self.outcome_code

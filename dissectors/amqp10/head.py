@@ -6,6 +6,7 @@ and the remaining fields become JSON, once per distinct octets.
 """
 
 import uuid
+from array import array
 
 import cython
 
@@ -13,10 +14,12 @@ from dissectors.amqp10.octets import (
     after_code,
     cut,
     is_ascii,
+    is_same,
     list_count,
     list_items,
     read_boolean,
     read_code,
+    read_u32,
     read_uint,
     skip_value,
 )
@@ -74,7 +77,12 @@ class HeadReader:
         self.batch_no = -1
         self.codes: dict = {}
         self.last_texts: list = []
-        self.last_codes: list = []
+        self.last_codes = array("q", [0] * len(_COLUMNS))
+        # The octets that the last JSON was made of, and its code.
+        self.rest: bytes | None = None
+        self.rest_code = 0
+        self.columns = array("q", _COLUMNS)
+        self.is_unique = array("q", _IS_UNIQUE)
         # The octets of the last header section, and what they put into the row.
         self.header: bytes | None = None
         self.header_is_rest = False
@@ -90,20 +98,23 @@ class HeadReader:
         end: cython.Py_ssize_t = len(head)
         code: cython.longlong
         is_rest: cython.bint
-        rest: bytes = None
-        cells = rows.cells
+        # Sections for the JSON: the last that follow each other, and those further in front.
+        rest_at: cython.Py_ssize_t = 0
+        rest_end: cython.Py_ssize_t = -1
+        front: bytes = None
         if self.batch_no != rows.batch_no:
             self._begin_batch(rows.batch_no)
-        if self.header is not None and head.startswith(self.header):
+        if self.header is not None and is_same(head, 0, len(self.header), self.header):
             at = len(self.header)
-            rest = self.header if self.header_is_rest else None
-            cells[base + T_PRIORITY] = self.priority
-            cells[base + T_DURABLE] = self.durable
-            cells[base + T_TTL] = self.ttl
-            cells[base + T_REDELIVERED] = self.redelivered
+            if self.header_is_rest:
+                rest_end = at
+            rows.cells[base + T_PRIORITY] = self.priority
+            rows.cells[base + T_DURABLE] = self.durable
+            rows.cells[base + T_TTL] = self.ttl
+            rows.cells[base + T_REDELIVERED] = self.redelivered
         else:
-            cells[base + T_PRIORITY] = DEFAULT_PRIORITY
-            cells[base + T_DURABLE] = 0
+            rows.cells[base + T_PRIORITY] = DEFAULT_PRIORITY
+            rows.cells[base + T_DURABLE] = 0
         while at < end:
             code = read_code(head, at, end)
             if code < 0:
@@ -120,10 +131,17 @@ class HeadReader:
             else:
                 is_rest = True
             if is_rest:
-                rest = cut(head, at, stop) if rest is None else rest + head[at:stop]
+                if rest_end != at:
+                    if rest_end >= 0:
+                        front = (front or b"") + cut(head, rest_at, rest_end)
+                    rest_at = at
+                rest_end = stop
             at = stop
-        if rest is not None:
-            cells[base + T_PROPERTIES] = self._rest_code(rows, rest)
+        if front is not None:
+            front += cut(head, rest_at, rest_end)
+            rows.cells[base + T_PROPERTIES] = self._rest_code(rows, front, 0, len(front))
+        elif rest_end >= 0:
+            rows.cells[base + T_PROPERTIES] = self._rest_code(rows, head, rest_at, rest_end)
         return 0
 
     def _keep_header(
@@ -141,12 +159,20 @@ class HeadReader:
     def _begin_batch(self, batch_no: cython.Py_ssize_t) -> cython.int:
         self.batch_no = batch_no
         self.codes = {}
+        self.rest = None
         self.last_texts = [None] * len(_COLUMNS)
-        self.last_codes = [0] * len(_COLUMNS)
         return 0
 
-    def _rest_code(self, rows: RowBuffer, rest: bytes) -> cython.longlong:
+    def _rest_code(
+        self, rows: RowBuffer, buf: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+    ) -> cython.longlong:
         """The code of the JSON of some sections, one behind the other; NULL if it is empty."""
+        if self.rest is None or not is_same(buf, start, stop, self.rest):
+            self.rest = cut(buf, start, stop)
+            self.rest_code = self._find_code(rows, self.rest)
+        return self.rest_code
+
+    def _find_code(self, rows: RowBuffer, rest: bytes) -> cython.longlong:
         code = self.codes.get(rest)
         if code is None:
             if len(self.codes) >= MAX_CACHED:
@@ -185,7 +211,6 @@ class HeadReader:
         i: cython.longlong
         number: cython.longlong
         has_more: cython.int = 0
-        cells = rows.cells
         if count < 0:
             return 1
         at = list_items(buf, at)
@@ -193,24 +218,24 @@ class HeadReader:
             if i == 0:
                 number = read_boolean(buf, at, end)
                 if number >= 0:
-                    cells[base + T_DURABLE] = number
+                    rows.cells[base + T_DURABLE] = number
             elif i == 1:
                 if at + 2 <= end and buf[at] == 0x50:
-                    cells[base + T_PRIORITY] = buf[at + 1]
+                    rows.cells[base + T_PRIORITY] = buf[at + 1]
             elif i == 2:
                 number = read_uint(buf, at, end)
                 if number >= 0:
-                    cells[base + T_TTL] = number
+                    rows.cells[base + T_TTL] = number
             elif i == 3:
                 number = read_boolean(buf, at, end)
                 if number >= 0:
                     # Only a sender that says so tells a first delivery from another.
-                    cells[base + T_REDELIVERED] = 1 - number
+                    rows.cells[base + T_REDELIVERED] = 1 - number
                     has_more = 1
             else:
                 number = read_uint(buf, at, end)
                 if number > 0:
-                    cells[base + T_REDELIVERED] = 1
+                    rows.cells[base + T_REDELIVERED] = 1
                     has_more = 1
             at = skip_value(buf, at, end, 0)
             if at < 0:
@@ -238,12 +263,11 @@ class HeadReader:
             if stop < 0:
                 return 1
             if buf[at] != 0x40:
-                if i >= len(_COLUMNS) or _COLUMNS[i] < 0:
+                if i >= len(self.columns) or self.columns[i] < 0:
                     has_more = 1
                 elif i == CREATION_TIME:
                     if buf[at] == 0x83:
-                        number = int.from_bytes(buf[at + 1 : stop], "big", signed=True)
-                        rows.cells[base + T_CREATED] = number
+                        rows.cells[base + T_CREATED] = _timestamp(buf, at + 1)
                 elif not self._text(rows, base, i, buf, at, stop):
                     has_more = 1
             at = stop
@@ -259,24 +283,43 @@ class HeadReader:
         stop: cython.Py_ssize_t,
     ) -> cython.int:
         """A property into its column; 0 if it has a type that is no text."""
-        column: cython.Py_ssize_t = _COLUMNS[place]
-        octets: bytes = None
-        if buf[at] == 0xA1 or buf[at] == 0xA3:
-            octets = cut(buf, at + 2, stop)
-            if not is_ascii(octets):
-                octets = None
-        if octets is None:
-            text = primitive_text(buf, at, stop)
-            if text is None:
-                return 0
-            octets = text.encode()
-        if _IS_UNIQUE[place]:
-            return 1 + rows.put_string(base, column, octets)
-        if octets != self.last_texts[place]:
-            self.last_texts[place] = octets
-            self.last_codes[place] = rows.text(octets.decode())
-        rows.cells[base + column] = self.last_codes[place]
+        code: cython.int = buf[at]
+        if (code == 0xA1 or code == 0xA3) and is_ascii(buf, at + 2, stop):
+            return self._put(rows, base, place, buf, at + 2, stop)
+        text = primitive_text(buf, at, stop)
+        if text is None:
+            return 0
+        octets: bytes = text.encode()
+        return self._put(rows, base, place, octets, 0, len(octets))
+
+    def _put(
+        self,
+        rows: RowBuffer,
+        base: cython.Py_ssize_t,
+        place: cython.Py_ssize_t,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
+    ) -> cython.int:
+        """1, with the UTF-8 in buf[start:stop] in the property's column."""
+        if self.is_unique[place]:
+            rows.put_slice(base, self.columns[place], buf, start, stop)
+            return 1
+        last: bytes = self.last_texts[place]
+        if last is None or not is_same(buf, start, stop, last):
+            last = cut(buf, start, stop)
+            self.last_texts[place] = last
+            self.last_codes[place] = rows.text(last.decode())
+        rows.cells[base + self.columns[place]] = self.last_codes[place]
         return 1
+
+
+def _timestamp(buf: bytes, at: cython.Py_ssize_t) -> cython.longlong:
+    """Eight octets with a sign (1.0 §1.6.17)."""
+    high: cython.longlong = read_u32(buf, at)
+    if high >= 0x80000000:
+        high -= 0x100000000
+    return high * 0x100000000 + read_u32(buf, at + 4)
 
 
 def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):

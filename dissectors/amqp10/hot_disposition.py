@@ -102,20 +102,19 @@ def take_disposition(
     base = state.frame_row(side, channel, end - start)
     session = state.session_of(side, channel)
     delivery = state.disposition(session, side, role, first, last, settled, outcome)
-    cells = rows.cells
-    cells[base + F_TYPE] = W_AMQP
-    cells[base + F_NAME] = W_DISPOSITION
-    cells[base + F_STATUS] = W_OK
-    cells[base + F_SESSION] = session.session_id
+    rows.cells[base + F_TYPE] = W_AMQP
+    rows.cells[base + F_NAME] = W_DISPOSITION
+    rows.cells[base + F_STATUS] = W_OK
+    rows.cells[base + F_SESSION] = session.session_id
     if delivery is not None:
         link = delivery.link
-        cells[base + F_LINK] = link.link_id
-        cells[base + F_TRANSFER] = delivery.transfer_id
-    cells[base + F_DELIVERY_ID] = first
+        rows.cells[base + F_LINK] = link.link_id
+        rows.cells[base + F_TRANSFER] = delivery.transfer_id
+    rows.cells[base + F_DELIVERY_ID] = first
     if last >= 0:
-        cells[base + F_DELIVERY_LAST] = last
-    cells[base + F_SETTLED] = 1 if settled == 1 else 0
+        rows.cells[base + F_DELIVERY_LAST] = last
+    rows.cells[base + F_SETTLED] = 1 if settled == 1 else 0
     if outcome is not None:
-        cells[base + F_OUTCOME] = outcome.word
-    cells[base + F_FIELDS] = texts.disposition(rows, role, batchable)
+        rows.cells[base + F_OUTCOME] = outcome.word
+    rows.cells[base + F_FIELDS] = texts.disposition(rows, role, batchable)
     return 1

@@ -1,7 +1,7 @@
 from dissectors.amqp10.frame_texts cimport flow_text
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.octets cimport (
-    after_code, list_count, list_items, read_boolean, read_uint, skip_value)
+    after_code, list_count, list_items, skip_value, take_boolean, take_uint)
 from dissectors.amqp10.registry cimport likely_sender
 from dissectors.amqp10.session cimport Session
 from dissectors.amqp10.state cimport ConnectionState

@@ -11,9 +11,9 @@ from dissectors.amqp10.octets import (
     after_code,
     list_count,
     list_items,
-    read_boolean,
-    read_uint,
     skip_value,
+    take_boolean,
+    take_uint,
 )
 from dissectors.amqp10.registry import likely_sender
 from dissectors.amqp10.session import Session
@@ -48,10 +48,10 @@ def take_flow(
     """1 if taken; 0 if the tables must read it."""
     rows: RowBuffer = state.conn.frames
     at: cython.Py_ssize_t = after_code(buf, body)
-    stop: cython.Py_ssize_t
     base: cython.Py_ssize_t
     count: cython.longlong = list_count(buf, at, end)
     i: cython.longlong
+    taken: cython.longlong
     number: cython.longlong
     sender: cython.int
     next_incoming_id: cython.longlong = -1
@@ -70,12 +70,11 @@ def take_flow(
         return 0
     at = list_items(buf, at)
     for i in range(count):
-        stop = skip_value(buf, at, end, 0)
-        if stop < 0:
+        taken = take_uint(buf, at, end) if i < 8 else take_boolean(buf, at, end)
+        if taken == 0:
             return 0
-        number = read_uint(buf, at, stop) if i < 8 else read_boolean(buf, at, stop)
-        if number < -1:
-            return 0
+        at += taken & 7
+        number = taken >> 3
         if i == 0:
             next_incoming_id = number
         elif i == 1:
@@ -96,7 +95,6 @@ def take_flow(
             drain = number
         else:
             echo = number
-        at = stop
     if at != end or incoming_window < 0 or next_outgoing_id < 0 or outgoing_window < 0:
         return 0
     base = state.frame_row(side, channel, end - start)
@@ -108,18 +106,17 @@ def take_flow(
         session, link, side, next_incoming_id, incoming_window, next_outgoing_id,
         outgoing_window, delivery_count, link_credit, available, drain, echo,
     )  # fmt: skip
-    cells = rows.cells
-    cells[base + F_TYPE] = W_AMQP
-    cells[base + F_NAME] = W_FLOW
-    cells[base + F_STATUS] = W_OK
-    cells[base + F_SESSION] = session.session_id
+    rows.cells[base + F_TYPE] = W_AMQP
+    rows.cells[base + F_NAME] = W_FLOW
+    rows.cells[base + F_STATUS] = W_OK
+    rows.cells[base + F_SESSION] = session.session_id
     if link is not None:
-        cells[base + F_LINK] = link.link_id
+        rows.cells[base + F_LINK] = link.link_id
     if link_credit >= 0:
-        cells[base + F_LINK_CREDIT] = link_credit
+        rows.cells[base + F_LINK_CREDIT] = link_credit
     if delivery_count >= 0:
-        cells[base + F_DELIVERY_COUNT] = delivery_count
-    cells[base + F_FIELDS] = rows.text(
+        rows.cells[base + F_DELIVERY_COUNT] = delivery_count
+    rows.cells[base + F_FIELDS] = rows.text(
         flow_text(
             next_incoming_id, incoming_window, next_outgoing_id, outgoing_window, handle,
             available, drain, echo,

@@ -57,10 +57,10 @@ def take_transfer(
     """1 if taken; 0 if the tables must read it."""
     rows: RowBuffer = state.conn.frames
     at: cython.Py_ssize_t = after_code(buf, body)
-    payload: cython.Py_ssize_t
+    payload: cython.Py_ssize_t = skip_value(buf, at, end, 0)
     stop: cython.Py_ssize_t
     base: cython.Py_ssize_t
-    count: cython.longlong = list_count(buf, at, end)
+    count: cython.longlong = list_count(buf, at, payload)
     i: cython.longlong
     taken: cython.longlong
     handle: cython.longlong = -1
@@ -80,7 +80,6 @@ def take_transfer(
     outcome: DeliveryState = None
     if count < 1 or count > 11:
         return 0
-    payload = skip_value(buf, at, end, 0)
     at = list_items(buf, at)
     for i in range(count):
         if i == 2 or i == 6 or i == 7:
@@ -129,23 +128,22 @@ def take_transfer(
         session, link, side, delivery_id, tag, message_format, settled, more, resume, aborted,
         outcome, buf, payload, end,
     )  # fmt: skip
-    cells = rows.cells
-    cells[base + F_TYPE] = W_AMQP
-    cells[base + F_NAME] = W_TRANSFER
-    cells[base + F_STATUS] = W_INCOMPLETE if state.has_hole else W_OK
-    cells[base + F_SESSION] = session.session_id
-    cells[base + F_LINK] = link.link_id
-    cells[base + F_TRANSFER] = delivery.transfer_id
+    rows.cells[base + F_TYPE] = W_AMQP
+    rows.cells[base + F_NAME] = W_TRANSFER
+    rows.cells[base + F_STATUS] = W_INCOMPLETE if state.has_hole else W_OK
+    rows.cells[base + F_SESSION] = session.session_id
+    rows.cells[base + F_LINK] = link.link_id
+    rows.cells[base + F_TRANSFER] = delivery.transfer_id
     if delivery_id >= 0:
-        cells[base + F_DELIVERY_ID] = delivery_id
+        rows.cells[base + F_DELIVERY_ID] = delivery_id
     if tag is not None:
         rows.put_hex(base, F_TAG, tag)
     if settled >= 0:
-        cells[base + F_SETTLED] = settled
-    cells[base + F_MORE] = 1 if more == 1 else 0
+        rows.cells[base + F_SETTLED] = settled
+    rows.cells[base + F_MORE] = 1 if more == 1 else 0
     if outcome is not None:
-        cells[base + F_OUTCOME] = outcome.word
-    cells[base + F_BODY_BYTES] = end - payload
+        rows.cells[base + F_OUTCOME] = outcome.word
+    rows.cells[base + F_BODY_BYTES] = end - payload
     key = (
         (((((handle * 2 + message_format + 1) * 3 + mode + 1) * 3 + resume + 1) * 3)
         + aborted + 1) * 3 + batchable + 1
@@ -156,5 +154,5 @@ def take_transfer(
         link.fields_code = rows.text(
             texts.transfer(key, handle, message_format, mode, resume, aborted, batchable)
         )
-    cells[base + F_FIELDS] = link.fields_code
+    rows.cells[base + F_FIELDS] = link.fields_code
     return 1

@@ -55,19 +55,17 @@ def begin(
         session.begin_ts = state.ts_ns
         session.is_inferred = remote_channel is not None
         if remote_channel is not None:
-            state.end_of(session, 1 - side).channel = remote_channel
-            others[remote_channel] = session
+            state.bind_channel(session, 1 - side, remote_channel)
     else:
         session.established_ts = state.ts_ns
     end = state.end_of(session, side)
     end.has_begun = True
-    end.channel = channel
     end.initial_outgoing_id = _cell(next_outgoing_id)
     end.next_outgoing_id = _cell(next_outgoing_id)
     end.initial_incoming_window = _cell(incoming_window)
     end.initial_outgoing_window = _cell(outgoing_window)
     end.handle_max = _cell(handle_max)
-    channels[channel] = session
+    state.bind_channel(session, side, channel)
     if details:
         session.details[state.conn.side_name(side)] = details
     _begin_window(state, session, side, incoming_window, next_outgoing_id, outgoing_window)
@@ -94,8 +92,7 @@ def _begin_window(
 
 def end(state: ConnectionState, side: int, channel: int, error: dict[str, Any] | None) -> Any:
     """1.0 §2.7.8: a side ends its half; the session is over for it."""
-    channels = state.channels_1 if side else state.channels_0
-    session = channels.pop(channel, None)
+    session = state.free_channel(side, channel)
     if session is None:
         if not state.is_partial:
             state.problem("state10.unknown_channel", f"channel {channel} has no session", side)
@@ -215,7 +212,7 @@ def finish(state: ConnectionState, is_over: bool) -> None:
 def _retire_session(state: ConnectionState, session: Any) -> None:
     """Both sides are done with it: nothing that is unsettled will ever be settled."""
     for end_point in (session.end_0, session.end_1):
-        for delivery in list(end_point.unsettled.values()):
+        for delivery in end_point.unsettled.deliveries():
             state.forget(delivery)
     state.retire_session(session)
 

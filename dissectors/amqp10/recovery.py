@@ -37,7 +37,7 @@ def end_deliveries(state: ConnectionState, link: Any, event: str) -> None:
     if link.unsettled_count <= 0:
         return
     end_point = state.end_of(link.session, link.sender)
-    mine = [d for d in end_point.unsettled.values() if d.link is link]
+    mine = [d for d in end_point.unsettled.deliveries() if d.link is link]
     is_destroyed = event == CLOSED or _expires(link, event)
     for delivery in mine:
         if is_destroyed:
@@ -74,7 +74,7 @@ def _suspend(state: ConnectionState, link: Any, end_point: Any, delivery: Any) -
         state.forget(delivery)
         return
     state.suspended_count += 1
-    end_point.unsettled.pop(delivery.delivery_id, None)
+    end_point.unsettled.drop(delivery.delivery_id)
     state.suspended.setdefault((link.name, link.sender), {})[delivery.tag] = delivery
     delivery.is_done = True
 

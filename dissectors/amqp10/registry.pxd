@@ -13,6 +13,10 @@ cdef class Registry:
     cdef public CreditWriter credits
     cdef public dict channels_0
     cdef public dict channels_1
+    cdef public long long last_channel_0
+    cdef public long long last_channel_1
+    cdef public Session last_session_0
+    cdef public Session last_session_1
     cdef public dict sessions
     cdef public dict links
     cdef public dict names
@@ -22,6 +26,9 @@ cdef class Registry:
 
     cpdef Py_ssize_t frame_row(self, int side, long long channel, Py_ssize_t size) except -1
     cpdef Session session_of(self, int side, long long channel)
+    cdef Session _find_session(self, int side, long long channel)
+    cpdef int bind_channel(self, Session session, int side, long long channel) except -1
+    cpdef Session free_channel(self, int side, long long channel)
     cpdef Session _infer_session(self, int side, long long channel)
     cpdef Session new_session(self)
     cpdef int retire_session(self, Session session) except -1

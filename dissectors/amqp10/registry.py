@@ -39,6 +39,11 @@ class Registry:
         self.credits = CreditWriter(conn)
         self.channels_0: dict = {}
         self.channels_1: dict = {}
+        # The last of each side that was looked up: frames seldom change the channel.
+        self.last_channel_0 = NULL
+        self.last_channel_1 = NULL
+        self.last_session_0 = None
+        self.last_session_1 = None
         # By session_id and link_id, oldest first.
         self.sessions: dict = {}
         self.links: dict = {}
@@ -64,12 +69,22 @@ class Registry:
 
     def session_of(self, side: cython.int, channel: cython.longlong) -> Session:
         """The session that a side's channel belongs to, inferred if its begin was not seen."""
+        if side:
+            if self.last_channel_1 != channel:
+                self.last_session_1 = self._find_session(side, channel)
+                self.last_channel_1 = channel
+            return self.last_session_1
+        if self.last_channel_0 != channel:
+            self.last_session_0 = self._find_session(side, channel)
+            self.last_channel_0 = channel
+        return self.last_session_0
+
+    def _find_session(self, side: cython.int, channel: cython.longlong) -> Session:
         channels: dict = self.channels_1 if side else self.channels_0
         session = channels.get(channel)
         return self._infer_session(side, channel) if session is None else session
 
     def _infer_session(self, side: cython.int, channel: cython.longlong) -> Session:
-        channels: dict = self.channels_1 if side else self.channels_0
         others: dict = self.channels_0 if side else self.channels_1
         if not self.is_partial:
             self.problem("state10.unknown_channel", f"channel {channel} has no session", side)
@@ -78,9 +93,29 @@ class Registry:
         if session is None or self.end_of(session, side).channel != NULL:
             session = self.new_session()
             session.begin_ts = self.ts_ns
-        self.end_of(session, side).channel = channel
-        channels[channel] = session
+        self.bind_channel(session, side, channel)
         return session
+
+    def bind_channel(
+        self, session: Session, side: cython.int, channel: cython.longlong
+    ) -> cython.int:
+        """From here on a side's channel means this session."""
+        self.end_of(session, side).channel = channel
+        if side:
+            self.channels_1[channel] = session
+            self.last_channel_1 = NULL
+        else:
+            self.channels_0[channel] = session
+            self.last_channel_0 = NULL
+        return 0
+
+    def free_channel(self, side: cython.int, channel: cython.longlong) -> Session:
+        """A side's channel means nothing any more; None if it did not mean a session before."""
+        if side:
+            self.last_channel_1 = NULL
+            return self.channels_1.pop(channel, None)
+        self.last_channel_0 = NULL
+        return self.channels_0.pop(channel, None)
 
     def new_session(self) -> Session:
         session: Session
@@ -96,9 +131,9 @@ class Registry:
         for link in list(session.links.values()):
             self.retire_link(link)
         if self.channels_0.get(session.end_0.channel) is session:
-            del self.channels_0[session.end_0.channel]
+            self.free_channel(0, session.end_0.channel)
         if self.channels_1.get(session.end_1.channel) is session:
-            del self.channels_1[session.end_1.channel]
+            self.free_channel(1, session.end_1.channel)
         self.sessions.pop(session.session_id, None)
         write_session(self.conn, session)
         return 0

@@ -1,11 +1,12 @@
 from dissectors.amqp10.link cimport Link
+from dissectors.amqp10.unsettled cimport Unsettled
 
 cdef class Endpoint:
     cdef public long long channel
     cdef public dict links
     cdef public long long last_handle
     cdef public Link last_link
-    cdef public dict unsettled
+    cdef public Unsettled unsettled
     cdef public long long highest_delivery_id
     cdef public long long next_outgoing_id
     cdef public long long initial_outgoing_id

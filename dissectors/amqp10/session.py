@@ -2,6 +2,7 @@
 
 import cython
 
+from dissectors.amqp10.unsettled import Unsettled
 from dissectors.core.rows import NULL_CELL
 
 NULL = cython.declare(cython.longlong, NULL_CELL)
@@ -20,7 +21,7 @@ class Endpoint:
         self.links: dict = {}
         self.last_handle = NULL
         self.last_link = None
-        self.unsettled: dict = {}
+        self.unsettled = Unsettled()
         self.highest_delivery_id = NULL
         self.next_outgoing_id = NULL
         self.initial_outgoing_id = NULL

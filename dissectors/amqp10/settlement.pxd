@@ -4,6 +4,7 @@ from dissectors.amqp10.flow_control cimport FlowControl
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.serial cimport serial_add, serial_diff
 from dissectors.amqp10.session cimport Endpoint, Session
+from dissectors.amqp10.unsettled cimport Unsettled
 
 cdef class Settlement(FlowControl):
     cdef public TransferWriter transfers

@@ -13,6 +13,7 @@ from dissectors.amqp10.link import Link
 from dissectors.amqp10.serial import serial_add, serial_diff
 from dissectors.amqp10.session import Endpoint, Session
 from dissectors.amqp10.transactions import Transactions
+from dissectors.amqp10.unsettled import Unsettled
 from dissectors.core.connection import Connection
 from dissectors.core.rows import NULL_CELL
 from dissectors.core.words import word
@@ -70,7 +71,7 @@ class Settlement(FlowControl):
             return None
         if count > 1:
             kind = W_RANGE
-        if count > 2 * len(owner.unsettled) + 64:
+        if count > 2 * owner.unsettled.count + 64:
             # A range made to hurt is not walked.
             steps = _known_steps(owner.unsettled, first, count)
             count = len(steps)
@@ -144,7 +145,7 @@ class Settlement(FlowControl):
         endpoint: Endpoint = session.end_1 if delivery.side else session.end_0
         link.unsettled_count -= 1
         if delivery.delivery_id != NULL:
-            endpoint.unsettled.pop(delivery.delivery_id, None)
+            endpoint.unsettled.drop(delivery.delivery_id)
         return 0
 
     def release(self, delivery: Delivery) -> cython.int:
@@ -185,6 +186,7 @@ class Settlement(FlowControl):
         return self.transfers.write(delivery)
 
 
-def _known_steps(unsettled: dict, first: cython.longlong, count: cython.longlong) -> list:
+def _known_steps(unsettled: Unsettled, first: cython.longlong, count: cython.longlong) -> list:
     """How far from the first of a range the known delivery-ids in it are, in order."""
-    return sorted([s for s in [serial_diff(i, first) for i in unsettled] if 0 <= s < count])
+    steps = [serial_diff(d.delivery_id, first) for d in unsettled.deliveries()]
+    return sorted([step for step in steps if 0 <= step < count])

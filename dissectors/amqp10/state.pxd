@@ -3,6 +3,7 @@ from dissectors.amqp10.delivery cimport Delivery, DeliveryState, new_delivery
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.session cimport Endpoint, Session
 from dissectors.amqp10.settlement cimport Settlement
+from dissectors.amqp10.unsettled cimport Unsettled
 
 cdef class ConnectionState(Settlement):
     cpdef Delivery transfer(

@@ -17,12 +17,11 @@ from dissectors.amqp10.delivery import Delivery, DeliveryState, new_delivery
 from dissectors.amqp10.link import Link
 from dissectors.amqp10.session import Endpoint, Session
 from dissectors.amqp10.settlement import Settlement
+from dissectors.amqp10.unsettled import Unsettled
 from dissectors.core.connection import Connection
 from dissectors.core.rows import NULL_CELL
 from dissectors.core.words import word
 
-#: Unsettled deliveries remembered for one side of a session; the oldest is written beyond it.
-MAX_UNSETTLED = 262_144
 #: Octets of one message kept while its transfers are joined.
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 #: Octets of all unfinished messages of one connection together.
@@ -114,6 +113,7 @@ class ConnectionState(Settlement):
         tag,
     ) -> Delivery:
         delivery: Delivery = new_delivery(self.conn.next_transfer(), side)
+        unsettled: Unsettled = endpoint.unsettled
         delivery.session = session
         delivery.link = link
         delivery.tag = tag
@@ -126,14 +126,14 @@ class ConnectionState(Settlement):
         if delivery_id >= 0:
             delivery.delivery_id = delivery_id
             endpoint.highest_delivery_id = delivery_id
-            old = endpoint.unsettled.setdefault(delivery_id, delivery)
-            if old is not delivery:
+            old: Delivery = unsettled.get(delivery_id)
+            if old is not None:
                 self.abandon(old)
                 self.forget(old)
-                endpoint.unsettled[delivery_id] = delivery
-            if len(endpoint.unsettled) > MAX_UNSETTLED:
-                self.limit_reached(f"more than {MAX_UNSETTLED} unsettled deliveries")
-                self.forget(next(iter(endpoint.unsettled.values())))
+            unsettled.add(delivery)
+            if unsettled.count > unsettled.limit:
+                self.limit_reached(f"more than {unsettled.limit} unsettled deliveries")
+                self.forget(unsettled.oldest())
         else:
             # 1.0 §2.7.5: only a continuation may leave the delivery-id out.
             delivery.is_whole = False

@@ -71,9 +71,8 @@ class FlowStates:
             return
         by = _SENDER if side == link.sender else _RECEIVER
         unsettled = self._state.end_of(session, link.sender).unsettled
-        while unsettled:
-            oldest, delivery = next(iter(unsettled.items()))
-            if serial_diff(oldest, mark) >= 0:
+        while (delivery := unsettled.oldest()) is not None:
+            if serial_diff(delivery.delivery_id, mark) >= 0:
                 return
             self._settle(delivery, by)
 

@@ -235,12 +235,10 @@ def _ranges(owner: Any, link: Any, first: int, last: int | None) -> Iterator[tup
     if link is None or count < 2:
         yield first, -1 if last is None else last
         return
-    ids = sorted(
-        (i for i, d in owner.unsettled.items() if 0 <= serial_diff(i, first) < count),
-        key=lambda i: serial_diff(i, first),
-    )
-    if all(owner.unsettled[i].link is link for i in ids):
+    steps = [(serial_diff(d.delivery_id, first), d) for d in owner.unsettled.deliveries()]
+    within = sorted((step, d.delivery_id, d.link is link) for step, d in steps if 0 <= step < count)
+    if all(is_own for _, _, is_own in within):
         yield first, end
         return
-    for number in [i for i in ids if owner.unsettled[i].link is link]:
+    for number in [number for _, number, is_own in within if is_own]:
         yield number, number

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from xxhash import xxh3_64_hexdigest
 
-from dissectors.amqp10 import state
+from dissectors.amqp10 import state, unsettled
 from tests.dissectors.amqp10.dialogue import (
     CLIENT,
     RECEIVER,
@@ -310,7 +310,7 @@ def test_unsettled_when_the_capture_ends(tmp_path: Path) -> None:
 def test_too_many_unsettled_are_written_as_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "MAX_UNSETTLED", 5)
+    monkeypatch.setattr(unsettled, "MAX_UNSETTLED", 5)
     talk = sending()
     for delivery_id in range(9):
         talk.transfer(CLIENT, delivery_id)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.amqp10.octets import cut, is_ascii, take_boolean, take_uint
+from dissectors.amqp10.octets import (
+    cut,
+    is_ascii,
+    is_same,
+    list_count,
+    read_code,
+    skip_value,
+    take_boolean,
+    take_uint,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,5 +59,26 @@ def test_a_cut_is_a_slice(start: int, stop: int) -> None:
 
 
 def test_ascii_is_told_from_other_text() -> None:
-    assert is_ascii(b"") and is_ascii(bytes(range(128)))
-    assert not is_ascii("größer".encode()) and not is_ascii(b"abc\x80")
+    assert is_ascii(b"", 0, 0) and is_ascii(bytes(range(128)), 0, 128)
+    assert not is_ascii("größer".encode(), 0, 8) and not is_ascii(b"abc\x80", 0, 4)
+    assert is_ascii(b"\x80abc\x80", 1, 4)
+
+
+def test_the_known_is_told_from_the_new() -> None:
+    assert is_same(b"abcde", 1, 3, b"bc") and is_same(b"abc", 2, 2, b"")
+    assert not is_same(b"abcde", 1, 3, b"bd") and not is_same(b"abcde", 1, 4, b"bc")
+    assert not is_same(b"abc", 1, 4, b"bcd")
+
+
+@pytest.mark.parametrize("code", range(256))
+def test_no_value_ends_behind_the_buffer(code: int) -> None:
+    """Wherever a buffer is cut, whatever end is claimed for it."""
+    value = bytes((code,)) + b"\x02\x00\x00\x00" + bytes(20)
+    for size in range(len(value) + 1):
+        buf = value[:size]
+        for at in (-1, 0, size - 1, size):
+            for end in (size, size + 1, 1 << 40):
+                assert skip_value(buf, at, end, 0) <= size
+                if end > size or at < 0:
+                    assert (take_uint(buf, at, end), take_boolean(buf, at, end)) == (0, 0)
+                    assert (read_code(buf, at, end), list_count(buf, at, end)) == (-1, -1)
