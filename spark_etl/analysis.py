@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from spark_etl.parts import SUFFIX, write_empty
 from spark_etl.rebuild import Outcome, look_at, partition_count, read_chunks, rebuild
 from spark_etl.source.plan import find_files
 from spark_etl.storage import Folder, aside_of, move_into_place
-from spark_etl.tables import has_tables, read_tables
+from spark_etl.tables import Tables, has_tables, read_table, read_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 CONCURRENT_WRITES = 2
+# Begins the names of frames that several metrics are made from, beside the metrics.
+KEPT = "_"
 # Octets of a capture for each octet of its tables, which are compressed.
 CAPTURE_PER_TABLES = 20
 
@@ -91,30 +93,35 @@ def analyze(spark: SparkSession, request: Request, tell: Tell = tell_nobody) -> 
     )
 
 
-def write_metrics(
-    tables: dict[str, DataFrame], folder: Folder, options: MetricOptions | None
-) -> list[str]:
+def write_metrics(tables: Tables, folder: Folder, options: MetricOptions | None) -> list[str]:
     """Compute and write every metric table; returns their names."""
-    from spark_etl.metrics import compute
+    from spark_etl.metrics import MetricOptions, compute
 
-    frames = compute(tables, options)
+    def write(name: str, frame: DataFrame) -> Folder:
+        file = folder / f"{name}{SUFFIX}"
+        frame.write.mode("overwrite").parquet(file.for_spark)
+        return file
 
-    def write(name: str) -> None:
-        path = (folder / f"{name}{SUFFIX}").for_spark
-        frames[name].write.mode("overwrite").parquet(path)
+    def compute_one(name: str) -> None:
+        write(name, frames[name])
 
-    try:
-        # Spark plans a query in the thread that asks: the other one keeps the cores busy.
-        with ThreadPoolExecutor(CONCURRENT_WRITES) as pool:
-            pending = [pool.submit(write, name) for name in frames]
-            try:
-                for done in pending:
-                    done.result()
-            finally:
-                for later in pending:
-                    later.cancel()
-    finally:
-        frames.release()
+    def keep(name: str, frame: DataFrame) -> DataFrame:
+        # Read back from files: plans become short, and a lost executor loses nothing.
+        return read_table(frame.sparkSession, write(f"{KEPT}{name}", frame), frame.schema)[0]
+
+    options = replace(
+        options or MetricOptions(), most_values=max(tables.row_counts.values(), default=0)
+    )
+    frames = compute(tables, options, keep)
+    # Spark plans a query in the thread that asks: the others keep the cores busy.
+    with ThreadPoolExecutor(CONCURRENT_WRITES) as pool:
+        pending = [pool.submit(compute_one, name) for name in frames]
+        try:
+            for done in pending:
+                done.result()
+        finally:
+            for later in pending:
+                later.cancel()
     return list(frames)
 
 

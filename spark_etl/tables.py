@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import fs
+
+from dissectors.capture.paths import CaptureError
 from dissectors.tables import CORE_TABLES, TABLES
 from spark_etl.parts import SUFFIX
 from spark_etl.schema import spark_ddl
@@ -11,6 +16,15 @@ from spark_etl.storage import Folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+
+class Tables(dict[str, "DataFrame"]):
+    """Tables by name, and how many rows each has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.row_counts: dict[str, int] = {}
 
 
 def has_tables(folder: Folder) -> bool:
@@ -18,11 +32,31 @@ def has_tables(folder: Folder) -> bool:
     return set(folder.names()).issuperset(f"{name}{SUFFIX}" for name in CORE_TABLES)
 
 
-def read_tables(spark: SparkSession, folder: Folder) -> dict[str, DataFrame]:
+def read_tables(spark: SparkSession, folder: Folder) -> Tables:
     """Every core table by name, with the columns that ``dissectors.tables`` defines."""
-    return {
-        name: spark.read.schema(spark_ddl(TABLES[name])).parquet(
-            (folder / f"{name}{SUFFIX}").for_spark
-        )
-        for name in CORE_TABLES
-    }
+    tables = Tables()
+    for name in CORE_TABLES:
+        file = folder / f"{name}{SUFFIX}"
+        tables[name], tables.row_counts[name] = read_table(spark, file, spark_ddl(TABLES[name]))
+    return tables
+
+
+def read_table(
+    spark: SparkSession, file: Folder, schema: str | StructType
+) -> tuple[DataFrame, int]:
+    """A Parquet table and its number of rows, which its footers tell.
+
+    Of one without rows Spark is told so: it leaves out of its plans all that comes of it."""
+    frame = spark.read.schema(schema).parquet(file.for_spark)
+    count = count_rows(file)
+    return (frame if count else frame.where("false")), count
+
+
+def count_rows(file: Folder) -> int:
+    """Raises CaptureError where it is no Parquet."""
+    system, path = fs.FileSystem.from_uri(file.address)
+    try:
+        return int(ds.dataset(path, filesystem=system, format="parquet").count_rows())
+    except pa.ArrowInvalid as error:
+        reason = str(error).partition("\n")[0]
+        raise CaptureError(f"{file.address}: is no Parquet table ({reason})") from None

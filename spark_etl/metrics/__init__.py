@@ -9,17 +9,19 @@ from spark_etl.metrics.options import MetricOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_etl.metrics.plan import MetricFrames
+    from spark_etl.metrics.plan import Keep, MetricFrames
 
 __all__ = ["MetricOptions", "compute"]
 
 
-def compute(tables: dict[str, DataFrame], options: MetricOptions | None = None) -> MetricFrames:
-    """All metric tables by name, lazily: nothing runs before somebody asks a frame for rows.
+def compute(
+    tables: dict[str, DataFrame], options: MetricOptions | None = None, keep: Keep | None = None
+) -> MetricFrames:
+    """All metric tables by name, lazily: no metric is computed before somebody asks for its rows.
 
     ``tables`` are those of ``amqpscope dissect`` (connections, sessions, links, frames,
-    transfers, credits).
+    transfers, credits). What several metrics need goes through ``keep`` (by default Spark's cache).
     """
     from spark_etl.metrics import plan
 
-    return plan.MetricFrames(tables, options or MetricOptions())
+    return plan.MetricFrames(tables, options or MetricOptions(), keep or plan.keep_cached)

@@ -9,13 +9,11 @@ from spark_etl.metrics.definitions import BACKLOG
 from spark_etl.metrics.options import DIMENSIONS, MetricOptions
 from spark_etl.metrics.shape import conform, window_start, with_dimensions
 from spark_etl.metrics.spells import so_far
-from spark_etl.metrics.timeline import arrivals, settlements
+from spark_etl.metrics.timeline import unsettled_changes
 
 
-def backlog(tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
-    transfers = tables["transfers"]
-    changes = arrivals(transfers).unionByName(settlements(transfers))
-    rows = with_dimensions(changes, tables, options)
+def backlog(tables: dict[str, DataFrame], places: DataFrame, options: MetricOptions) -> DataFrame:
+    rows = with_dimensions(unsettled_changes(tables["transfers"]), places, options)
     rows = rows.withColumn(
         "unsettled",
         F.sum("unsettled_change").over(so_far(DIMENSIONS, "ts_ns", "packet_no", "order_no")),

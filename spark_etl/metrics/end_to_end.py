@@ -7,7 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.definitions import END_TO_END
 from spark_etl.metrics.matching import best_matches, with_keys
-from spark_etl.metrics.shape import conform, host
+from spark_etl.metrics.shape import conform, host, with_place
+from spark_etl.metrics.tiers import TIERS
 
 # What brokers put before a queue's or topic's name in a 1.0 address (RabbitMQ 3 and 4, ActiveMQ);
 # of an exchange's address the routing key is left.
@@ -20,37 +21,27 @@ _REFUSED = ("rejected", "released")
 _COLUMNS = (
     "connection_id", "link_id", "transfer_id", "dialect", "client", "address", "queue",
     "routing_key", "to", "destination", "message_id", "body_hash", "body_bytes", "first_ts_ns",
-    "last_ts_ns", "first_packet_no", "settled_ts_ns", "outcome", "is_redelivered",
+    "last_ts_ns", "first_packet_no", "settled_ts_ns", "outcome", "is_redelivered", "is_publish",
+)  # fmt: skip
+# What a leg tells of its publish and of its delivery.
+_OF_LEG = (
+    "connection_id", "link_id", "transfer_id", "dialect", "client", "address", "message_id",
+    "body_hash", "body_bytes", "first_ts_ns", "last_ts_ns", "first_packet_no", "settled_ts_ns",
+    "outcome",
 )  # fmt: skip
 
 
-def end_to_end(tables: dict[str, DataFrame]) -> DataFrame:
-    messages = _messages(tables)
-    pairs = best_matches(
-        with_keys(_published(messages, tables), F.array(_route())),
-        with_keys(
-            _delivered(messages), F.filter(F.array(_route(), _queue()), lambda r: r.isNotNull())
-        ),
-    )
-    return conform(_with_hops(_by_destination(pairs)), END_TO_END.table)
+def end_to_end(tables: dict[str, DataFrame], places: DataFrame) -> DataFrame:
+    messages = _messages(tables, places)
+    # A delivery is known by its queue as well: what it was published to may be an exchange.
+    queue = F.when(~F.col("is_publish"), F.col("queue"))
+    pairs = best_matches(with_keys(messages, (_route(), queue)))
+    return conform(_with_hops(_by_destination(pairs, messages)), END_TO_END.table)
 
 
-def _messages(tables: dict[str, DataFrame]) -> DataFrame:
-    connections = tables["connections"].select("connection_id", "dialect", "client")
-    coordinators = (
-        tables["links"].where(F.col("kind") == "coordinator").select("connection_id", "link_id")
-    )
-    return (
-        tables["transfers"]
-        .where(~F.col("is_aborted"))
-        .join(coordinators, on=["connection_id", "link_id"], how="left_anti")
-        .join(connections, on="connection_id", how="left")
-        .withColumn("destination", F.coalesce("queue", _node("address")))
-    )
-
-
-def _published(messages: DataFrame, tables: dict[str, DataFrame]) -> DataFrame:
-    """What the broker took: not refused, not returned, not rolled back."""
+def _messages(tables: dict[str, DataFrame], places: DataFrame) -> DataFrame:
+    """Messages that the broker took (not refused, not returned, not rolled back), and messages
+    that it delivered; transactions' own (1.0 §4.2 coordinator links) are neither."""
     returned = (
         tables["transfers"]
         .where(F.col("relation") == "return-of")
@@ -59,18 +50,17 @@ def _published(messages: DataFrame, tables: dict[str, DataFrame]) -> DataFrame:
     is_taken = ~F.coalesce(F.col("outcome").isin(*_REFUSED), F.lit(False)) & (
         F.coalesce("transaction_outcome", F.lit("committed")) == "committed"
     )
-    sent = messages.where(
-        (F.col("direction") == "c2s") & F.col("kind").isin("publish", "transfer") & is_taken
+    is_sent = (F.col("direction") == "c2s") & F.col("kind").isin("publish", "transfer") & is_taken
+    is_delivered = (F.col("direction") == "s2c") & F.col("kind").isin("deliver", "get", "transfer")
+    messages = tables["transfers"].where(~F.col("is_aborted") & (is_sent | is_delivered))
+    named = with_place(messages, places, "dialect", "client", F.col("kind").alias("_link_kind"))
+    return (
+        named.where(F.coalesce(F.col("_link_kind"), F.lit("")) != "coordinator")
+        .withColumn("destination", F.coalesce("queue", _node("address")))
+        .withColumn("is_publish", F.col("direction") == "c2s")
+        .join(returned, on=["connection_id", "transfer_id"], how="left_anti")
+        .select(*_COLUMNS)
     )
-    return sent.join(returned, on=["connection_id", "transfer_id"], how="left_anti").select(
-        *_COLUMNS
-    )
-
-
-def _delivered(messages: DataFrame) -> DataFrame:
-    return messages.where(
-        (F.col("direction") == "s2c") & F.col("kind").isin("deliver", "get", "transfer")
-    ).select(*_COLUMNS)
 
 
 def _node(address: str | Column) -> Column:
@@ -82,22 +72,31 @@ def _route() -> Column:
     return F.coalesce("routing_key", _node(F.coalesce("address", "to")))
 
 
-def _queue() -> Column:
-    return F.col("queue")
-
-
-def _by_destination(pairs: DataFrame) -> DataFrame:
+def _by_destination(pairs: DataFrame, messages: DataFrame) -> DataFrame:
     """One row per publish and destination: the first delivery, how many, and how it ended."""
-    publish = ["p.connection_id", "p.transfer_id"]
-    by_time = F.struct("d.first_ts_ns", "d.first_packet_no", "d.transfer_id")
-    groups = pairs.groupBy(*publish, "d.destination").agg(
-        F.first("p").alias("p"),
-        F.min_by("d", by_time).alias("d"),
-        F.max_by("d", by_time).alias("last"),
-        F.min_by("matched_by", by_time).alias("matched_by"),
-        F.min_by("confidence", by_time).alias("confidence"),
-        F.count(F.lit(1)).alias("delivery_count"),
+    publish = ("publish_connection_id", "publish_transfer_id")
+    whole = F.struct(*_OF_LEG)
+    delivered = messages.where(~F.col("is_publish")).select(
+        "connection_id", "transfer_id", "destination", whole.alias("d")
     )
+    published = messages.where("is_publish").select(
+        F.col("connection_id").alias(publish[0]), F.col("transfer_id").alias(publish[1]),
+        whole.alias("p"),
+    )  # fmt: skip
+    by_time = F.struct("d.first_ts_ns", "d.first_packet_no", "d.transfer_id")
+    groups = (
+        pairs.join(delivered, on=["connection_id", "transfer_id"], how="inner")
+        .join(published, on=list(publish), how="inner")
+        .groupBy(*publish, "destination")
+        .agg(
+            F.first("p").alias("p"),
+            F.min_by(F.struct("d", "tier", "confidence"), by_time).alias("m"),
+            F.max_by(F.struct("d.settled_ts_ns", "d.outcome"), by_time).alias("last"),
+            F.count(F.lit(1)).alias("delivery_count"),
+        )
+        .select("p", "m.*", "last", "delivery_count")
+    )
+    tiers = F.array(*(F.lit(tier.name) for tier in TIERS))
     both = ("connection_id", "link_id", "transfer_id", "dialect", "address")
     return groups.select(
         *(F.col(f"p.{c}").alias(f"publish_{c}") for c in both),
@@ -109,7 +108,7 @@ def _by_destination(pairs: DataFrame) -> DataFrame:
         F.coalesce("p.message_id", "d.message_id").alias("message_id"),
         F.col("p.body_hash").alias("body_hash"),
         F.col("p.body_bytes").alias("body_bytes"),
-        "matched_by",
+        tiers[F.col("tier")].alias("matched_by"),
         "confidence",
         F.col("p.first_ts_ns").alias("published_ts_ns"),
         F.col("p.settled_ts_ns").alias("accepted_ts_ns"),

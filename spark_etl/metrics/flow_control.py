@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.definitions import FLOW_CONTROL
 from spark_etl.metrics.options import DIMENSIONS, MetricOptions
-from spark_etl.metrics.shape import LINK, conform, identities, with_dimensions
-from spark_etl.metrics.spells import closed_spells, in_order
+from spark_etl.metrics.shape import LINK, conform, links_of, with_dimensions
+from spark_etl.metrics.spells import ORDER, in_order
+from spark_etl.metrics.waits import DRAIN
 
-_ORDER = ("ts_ns", "packet_no", "order_no", "frame_no")
+# A link has one session, which its place knows.
+_KEYS = ("connection_id", "link_id")
 # Causes that close a whole session or connection, and the column that their time goes to.
 _WIDE = {
     "tcp-window": "tcp_window_ns",
@@ -32,20 +36,22 @@ _NEVER_NULL = (
 
 
 def flow_control(
-    tables: dict[str, DataFrame], states: DataFrame, waits: DataFrame, options: MetricOptions
-) -> DataFrame:
-    links = identities(tables).withColumn(
-        "duration_ns",
-        F.greatest(F.coalesce(F.col("last_ts_ns") - F.col("begin_ts_ns"), F.lit(0)), F.lit(0)),
-    )
-    facts = (
-        links.select(*LINK, "sender_side", "duration_ns", _limit().alias("prefetch_count"))
-        .join(_credit(states), on=list(LINK), how="left")
-        .join(_narrow(waits, options), on=["connection_id", "link_id"], how="left")
-        .join(_wide(waits, links), on=["connection_id", "link_id"], how="left")
-        .join(_drains(states), on=list(LINK), how="left")
-    ).fillna(0, subset=list(_NEVER_NULL))
-    return conform(_folded(with_dimensions(facts, tables, options)), FLOW_CONTROL.table)
+    places: DataFrame, states: DataFrame, spells: DataFrame, waits: DataFrame,
+    options: MetricOptions,
+) -> DataFrame:  # fmt: skip
+    """Each part has a row per link at most, so that one sum over all parts adds up nothing twice
+    and joins nothing."""
+    links = links_of(places)
+    took = F.coalesce(F.col("last_ts_ns") - F.col("begin_ts_ns"), F.lit(0))
+    parts = (
+        links.select(
+            *_KEYS, "sender_side", F.greatest(took, F.lit(0)).alias("duration_ns"),
+            _limit().alias("prefetch_count"), F.lit(1).alias("link_count"),
+        ),
+        _credit(states), _narrow(waits, options), _wide(waits, links), _drains(spells),
+    )  # fmt: skip
+    facts = reduce(lambda one, more: one.unionByName(more, allowMissingColumns=True), parts)
+    return conform(_folded(with_dimensions(facts, places, options)), FLOW_CONTROL.table)
 
 
 def _limit() -> Column:
@@ -57,7 +63,7 @@ def _limit() -> Column:
 
 def _credit(states: DataFrame) -> DataFrame:
     """What the timeline of a link adds up to."""
-    until = F.coalesce(F.lead("ts_ns").over(in_order(LINK, *_ORDER)), "last_ts_ns")
+    until = F.coalesce(F.lead("ts_ns").over(in_order(LINK)), "last_ts_ns")
     rows = states.withColumn("_for_ns", F.greatest(until - F.col("ts_ns"), F.lit(0)))
     is_raise = F.col("event").isin("grant", "drain") & (F.col("change") > 0)
     raised = F.when(is_raise, F.col("change"))
@@ -65,12 +71,12 @@ def _credit(states: DataFrame) -> DataFrame:
     def total(condition: Column, value: str) -> Column:
         return F.sum(F.when(condition, F.col(value)))
 
-    return rows.groupBy(*LINK).agg(
+    return rows.groupBy(*_KEYS).agg(
         F.sum(raised).alias("granted"),
         (-total(F.col("event") == "take-back", "change")).alias("taken_back"),
         (-total(F.col("event") == "drained", "change")).alias("drained"),
         F.sum((F.col("event") == "send").cast("long")).alias("used"),
-        F.max_by("credit", F.struct(*_ORDER)).alias("outstanding"),
+        F.max_by("credit", F.struct(*ORDER)).alias("outstanding"),
         F.max("credit").alias("max_credit"),
         F.max("unsettled").alias("max_unsettled"),
         total(F.col("credit") <= 0, "_for_ns").alias("no_credit_ns"),
@@ -93,7 +99,7 @@ def _narrow(waits: DataFrame, options: MetricOptions) -> DataFrame:
     is_window = (F.col("cause") == "session-window") & is_needed
     return (
         waits.where(F.col("link_id").isNotNull())
-        .groupBy("connection_id", "link_id")
+        .groupBy(*_KEYS)
         .agg(
             F.sum(F.when(is_starved, F.col("length_ns"))).alias("starved_ns"),
             F.sum((is_starved & is_long).cast("long")).alias("starved_count"),
@@ -123,7 +129,7 @@ def _wide(waits: DataFrame, links: DataFrame) -> DataFrame:
     shared = links.join(spells, on=is_concerned, how="inner").withColumn("_ns", overlap)
     return (
         shared.where(F.col("_ns") > 0)
-        .groupBy("connection_id", "link_id")
+        .groupBy(*_KEYS)
         .agg(
             *(
                 F.sum(F.when(F.col("cause") == cause, F.col("_ns"))).alias(column)
@@ -133,16 +139,12 @@ def _wide(waits: DataFrame, links: DataFrame) -> DataFrame:
     )
 
 
-def _drains(states: DataFrame) -> DataFrame:
+def _drains(spells: DataFrame) -> DataFrame:
     """1.0 §2.6.7: from a drain with credit left until the credit is used up or given up."""
-    is_ask = (F.col("event") == "drain") & (F.col("credit") > 0)
-    points = states.withColumn(
-        "is_closed", F.when(is_ask, F.lit(True)).when(F.col("credit") <= 0, F.lit(False))
-    )
     took = F.col("end_ts_ns") - F.col("start_ts_ns")
     return (
-        closed_spells(points, LINK)
-        .groupBy(*LINK)
+        spells.where(F.col("cause") == DRAIN)
+        .groupBy(*_KEYS)
         .agg(
             F.count(F.lit(1)).alias("drain_count"),
             F.count("end_ts_ns").alias("drain_answered_count"),
@@ -158,12 +160,14 @@ def _folded(facts: DataFrame) -> DataFrame:
     return (
         facts.groupBy(*DIMENSIONS)
         .agg(
-            F.count(F.lit(1)).alias("link_count"),
+            F.sum("link_count").alias("link_count"),
             F.when(F.size(sides) == 1, sides[0]).alias("sender_side"),
             *(F.sum(c).alias(c) for c in _SUMS),
             *(F.max(c).alias(c) for c in _MAXIMA),
             F.min("top_up_min").alias("top_up_min"),
         )
+        .where(F.col("link_count") > 0)
+        .fillna(0, subset=list(_NEVER_NULL))
         .withColumn("top_up_mean", _ratio("granted", F.col("top_up_count")))
         .withColumn("top_up_rate", _ratio("top_up_count", seconds))
         .withColumn(

@@ -7,13 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.definitions import LATENCIES
 from spark_etl.metrics.options import DIMENSIONS, MetricOptions
-from spark_etl.metrics.percentiles import (
-    QUANTILES,
-    quantile_columns,
-    with_group_size,
-    with_quantiles,
-)
-from spark_etl.metrics.replies import message_replies, method_replies, mirrored_replies
+from spark_etl.metrics.percentiles import QUANTILES, spread
+from spark_etl.metrics.replies import message_replies
 from spark_etl.metrics.settlement import settlement_latency
 from spark_etl.metrics.setup import heartbeat_gaps, setup_times
 from spark_etl.metrics.shape import LINK, conform, window_start, with_dimensions
@@ -21,30 +16,25 @@ from spark_etl.metrics.shape import LINK, conform, window_start, with_dimensions
 _KEYS = (*DIMENSIONS, "measure", "what", "window_start_ns")
 
 
-def latencies(tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
-    facts = with_dimensions(_facts(tables), tables, options)
+def latencies(
+    tables: dict[str, DataFrame], places: DataFrame, replies: DataFrame, options: MetricOptions
+) -> DataFrame:
+    facts = with_dimensions(_facts(tables, replies), places, options)
     # Each value counts for its window and for the whole.
     windows = F.array(F.lit(None).cast("long"), window_start("ts_ns", options))
     facts = facts.withColumn("window_start_ns", F.explode(windows))
-    sized = with_group_size(facts, _KEYS, "value_ns")
-    groups = sized.groupBy(*_KEYS).agg(
-        F.count("value_ns").alias("count"), *quantile_columns("value_ns", options.exact_limit)
-    )
-    return conform(with_quantiles(groups), LATENCIES.table).unionByName(
-        _round_trips(tables, options)
-    )
+    groups = spread(facts, _KEYS, "value_ns", options, F.count("value_ns").alias("count"))
+    return conform(groups, LATENCIES.table).unionByName(_round_trips(tables, places, options))
 
 
-def _facts(tables: dict[str, DataFrame]) -> DataFrame:
-    frames, transfers = tables["frames"], tables["transfers"]
-    replies = method_replies(frames).unionByName(mirrored_replies(frames))
-    nothing = F.lit(None).cast("string")
+def _facts(tables: dict[str, DataFrame], replies: DataFrame) -> DataFrame:
+    transfers, nothing = tables["transfers"], F.lit(None).cast("string")
     return (
         _settlements(transfers)
         .unionByName(_answered(replies, "method-reply", F.col("what")))
         .unionByName(_answered(message_replies(transfers), "request-reply", nothing))
         .unionByName(setup_times(tables))
-        .unionByName(heartbeat_gaps(frames))
+        .unionByName(heartbeat_gaps(tables["frames"]))
     )
 
 
@@ -72,20 +62,16 @@ def _answered(replies: DataFrame, measure: str, what: Column) -> DataFrame:
     )
 
 
-def _round_trips(tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
+def _round_trips(
+    tables: dict[str, DataFrame], places: DataFrame, options: MetricOptions
+) -> DataFrame:
     """TCP round trips: connections hold their extremes and mean."""
     rows = tables["connections"].where(F.col("rtt_mean_ns").isNotNull())
     none = F.lit(None).cast("long")
+    rtts = ("rtt_min_ns", "rtt_mean_ns", "rtt_max_ns")
     facts = with_dimensions(
-        rows.select(
-            "connection_id",
-            none.alias("session_id"),
-            none.alias("link_id"),
-            "rtt_min_ns",
-            "rtt_mean_ns",
-            "rtt_max_ns",
-        ),
-        tables,
+        rows.select("connection_id", *(none.alias(name) for name in LINK[1:]), *rtts),
+        places,
         options,
     )
     groups = facts.groupBy(*DIMENSIONS).agg(
@@ -93,9 +79,9 @@ def _round_trips(tables: dict[str, DataFrame], options: MetricOptions) -> DataFr
         F.avg("rtt_mean_ns").alias("mean_ns"),
         F.max("rtt_max_ns").alias("max_ns"),
     )
-    for name in ("count", "window_start_ns", *QUANTILES):
-        groups = groups.withColumn(name, none)
-    groups = groups.withColumn("measure", F.lit("rtt")).withColumn(
-        "what", F.lit(None).cast("string")
-    )
-    return conform(groups.withColumn("is_exact", F.lit(True)), LATENCIES.table)
+    unknown = ("count", "window_start_ns", *QUANTILES)
+    groups = groups.select(
+        "*", *(none.alias(name) for name in unknown), F.lit("rtt").alias("measure"),
+        F.lit(None).cast("string").alias("what"), F.lit(True).alias("is_exact"),
+    )  # fmt: skip
+    return conform(groups, LATENCIES.table)

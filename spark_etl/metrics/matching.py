@@ -1,104 +1,112 @@
 """Which delivery is of which publish: keys in tiers, from the surest to the weakest.
 
 Every message yields one key per tier; a delivery is matched to the publish with the same key and,
-among equals, the same place in the order. All tiers are joined at once, then each delivery keeps
-its best match. No key is joined with itself many times over: the place is part of the join.
+among equals, the same place in the order. All tiers are gone through at once, then each delivery
+keeps its best match. Publishes and deliveries lie in one table that is brought together by key
+once: no key is joined with itself, however often it comes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark_etl.metrics.tiers import EQUAL_COUNTS, TIERS, UNEQUAL_COUNTS
+from spark_etl.metrics.tiers import EQUAL_COUNTS, ROUTE, TIERS, UNEQUAL_COUNTS
+
+# What is carried along of a message: enough to tell it, to order it, and to refuse a wrong match.
+_OF_PUBLISH = ("first_ts_ns", "connection_id", "transfer_id", "message_id")
+_ORDER = ("first_ts_ns", "first_packet_no", "transfer_id")
 
 
-def with_keys(messages: DataFrame, routes: Column) -> DataFrame:
-    """One row per message, tier and route: `tier`, `key`, and the tier's confidence."""
-    routed = messages.withColumn("route", F.explode_outer(F.array_distinct(routes)))
+def with_keys(messages: DataFrame, routes: Sequence[Column]) -> DataFrame:
+    """One row per message, tier and key: `tier` is a place in TIERS."""
     keys = [
-        F.when(
-            _all_there(tier.columns),
-            F.struct(
-                F.lit(tier.name).alias("tier"),
-                F.lit(tier.confidence).alias("base"),
-                F.lit(tier.is_unique_only).alias("is_unique_only"),
-                F.concat_ws("\u0001", *(F.col(c).cast("string") for c in tier.columns)).alias(
-                    "key"
-                ),
-            ),
-        )
-        for tier in TIERS
+        _key(number, tier.columns, route)
+        for number, tier in enumerate(TIERS)
+        for route in (routes if ROUTE in tier.columns else routes[:1])
     ]
-    kept = messages.columns
-    found = F.filter(F.array(*keys), lambda k: k.isNotNull())
-    exploded = routed.select(*kept, F.explode(found).alias("_key")).select(*kept, "_key.*")
-    # A tier without the route gives the same key for every route of the message.
-    return exploded.dropDuplicates(["connection_id", "transfer_id", "tier", "key"])
+    return messages.select(
+        "connection_id", "transfer_id", "first_ts_ns", "last_ts_ns", "first_packet_no",
+        "message_id", "destination", "is_redelivered", "is_publish",
+        F.inline(F.array_distinct(F.array(*keys))),
+    ).where(F.col("key").isNotNull())  # fmt: skip
 
 
-def _all_there(columns: tuple[str, ...]) -> Column:
-    condition = F.col(columns[0]).isNotNull()
-    for name in columns[1:]:
-        condition = condition & F.col(name).isNotNull()
-    return condition
+def _key(tier: int, columns: tuple[str, ...], route: Column) -> Column:
+    """Null where something is missing."""
+    parts = [route if name == ROUTE else F.col(name) for name in columns]
+    text = F.concat_ws("\u0001", *(part.cast("string") for part in parts))
+    is_whole = reduce(and_, (part.isNotNull() for part in parts))
+    return F.struct(F.lit(tier).alias("tier"), F.when(is_whole, text).alias("key"))
 
 
-def best_matches(published: DataFrame, delivered: DataFrame) -> DataFrame:
-    """(publish, delivery) pairs: every delivery with the publish that it most likely is of.
+def best_matches(keyed: DataFrame) -> DataFrame:
+    """Every delivery with the publish that it most likely is of.
 
-    Both sides went through ``with_keys``. Columns of the result: ``p`` and ``d`` (the messages as
-    structs), matched_by, confidence.
+    ``keyed`` went through ``with_keys``, publishes and deliveries (``is_publish`` or not). Columns
+    of the result: connection_id and transfer_id of the delivery, publish_connection_id and
+    publish_transfer_id, tier, confidence.
     """
-    order = ("first_ts_ns", "first_packet_no", "transfer_id")
-    in_key = Window.partitionBy("tier", "key")
-    p_columns = [c for c in published.columns if c not in ("tier", "key", "base", "is_unique_only")]
-    p = published.select(
-        "tier", "key", "base", "is_unique_only",
-        F.row_number().over(in_key.orderBy(*order)).alias("place"),
-        F.struct(*p_columns).alias("p"),
-    )  # fmt: skip
-    counts = published.groupBy("tier", "key").agg(F.count(F.lit(1)).alias("publish_count"))
-    d_columns = [c for c in delivered.columns if c not in ("tier", "key", "base", "is_unique_only")]
-    again = F.coalesce(F.col("is_redelivered"), F.lit(False))
-    here = Window.partitionBy("tier", "key", "destination", again)
-    d = (
-        delivered.join(counts, on=["tier", "key"], how="inner")
-        .withColumn("_nth", F.row_number().over(here.orderBy(*order)))
-        .withColumn(
-            "_first_count",
-            F.sum((~again).cast("long")).over(Window.partitionBy("tier", "key", "destination")),
-        )
-        .withColumn(
-            "place",
-            F.when(F.col("publish_count") == 1, 1)
-            .when(again, F.least("_nth", "publish_count"))
-            .otherwise(F.col("_nth")),
-        )
-        .select(
-            "tier", "key", "place", "publish_count", "_first_count",
-            F.struct(*d_columns).alias("d"),
-        )
-    )  # fmt: skip
+    is_publish = F.col("is_publish")
+    again = F.coalesce(F.col("is_redelivered"), F.lit(False)) & ~is_publish
+    rows = keyed.select(
+        "*", again.alias("_again"), F.when(~is_publish, F.col("destination")).alias("_to")
+    )
+    in_key = ("tier", "key")
+    here = Window.partitionBy(*in_key, "is_publish", "_to")
+    counted = rows.select(
+        "*",
+        F.row_number()
+        .over(Window.partitionBy(*in_key, "is_publish", "_to", "_again").orderBy(*_ORDER))
+        .alias("_nth"),
+        F.sum((~F.col("_again")).cast("long")).over(here).alias("_first_count"),
+        F.sum(is_publish.cast("long")).over(Window.partitionBy(*in_key)).alias("_publish_count"),
+    ).where(F.col("_publish_count") > 0)  # fmt: skip
+    place = (
+        F.when(is_publish, F.col("_nth"))
+        .when(F.col("_publish_count") == 1, 1)
+        .when(F.col("_again"), F.least("_nth", "_publish_count"))
+        .otherwise(F.col("_nth"))
+    )
+    placed = counted.withColumn("_place", place)
+    publish = F.max(F.when(is_publish, F.struct(*_OF_PUBLISH)))
+    pairs = placed.withColumn(
+        "_p", publish.over(Window.partitionBy(*in_key, "_place"))
+    ).where(~is_publish & F.col("_p").isNotNull())  # fmt: skip
+    return _best(pairs)
+
+
+def _best(pairs: DataFrame) -> DataFrame:
+    """Of all tiers of a delivery the surest; of equals, that of the latest publish."""
+    bases = F.array(*(F.lit(tier.confidence) for tier in TIERS))
+    weak = [number for number, tier in enumerate(TIERS) if tier.is_unique_only]
+    is_only = F.col("_publish_count") == 1
     share = (
-        F.when(F.col("publish_count") == 1, 1.0)
-        .when(F.col("publish_count") == F.col("_first_count"), EQUAL_COUNTS)
+        F.when(is_only, 1.0)
+        .when(F.col("_publish_count") == F.col("_first_count"), EQUAL_COUNTS)
         .otherwise(UNEQUAL_COUNTS)
     )
-    both_named = F.col("p.message_id").isNotNull() & F.col("d.message_id").isNotNull()
-    pairs = (
-        p.join(d, on=["tier", "key", "place"], how="inner")
-        # A message is not delivered before it is published, and keeps its id.
-        .where(F.col("d.last_ts_ns") >= F.col("p.first_ts_ns"))
-        .where(~(both_named & (F.col("p.message_id") != F.col("d.message_id"))))
-        .where(~F.col("is_unique_only") | (F.col("publish_count") == 1))
-        .withColumn("confidence", F.col("base") * share)
-    )
-    best = Window.partitionBy("d.connection_id", "d.transfer_id").orderBy(
-        F.col("confidence").desc(), F.col("p.first_ts_ns").desc()
+    both_named = F.col("message_id").isNotNull() & F.col("_p.message_id").isNotNull()
+    match = F.struct(
+        (bases[F.col("tier")] * share).alias("confidence"),
+        F.col("_p.first_ts_ns").alias("published_ts_ns"),
+        (-F.col("tier")).alias("_surest"),
+        F.col("_p.connection_id").alias("publish_connection_id"),
+        F.col("_p.transfer_id").alias("publish_transfer_id"),
     )
     return (
-        pairs.withColumn("_best", F.row_number().over(best))
-        .where(F.col("_best") == 1)
-        .select("p", "d", F.col("tier").alias("matched_by"), "confidence")
-    )
+        # A message is not delivered before it is published, and keeps its id.
+        pairs.where(F.col("last_ts_ns") >= F.col("_p.first_ts_ns"))
+        .where(~(both_named & (F.col("message_id") != F.col("_p.message_id"))))
+        .where(~F.col("tier").isin(*weak) | is_only)
+        .groupBy("connection_id", "transfer_id")
+        .agg(F.max(match).alias("_m"))
+        .select(
+            "connection_id", "transfer_id", "_m.publish_connection_id", "_m.publish_transfer_id",
+            (-F.col("_m._surest")).alias("tier"), "_m.confidence",
+        )
+    )  # fmt: skip

@@ -49,6 +49,8 @@ class MetricOptions:
     silence_ns: int = SECOND
     # Percentiles of groups up to this size are exact; those of larger ones are approximate.
     exact_limit: int = 1_000_000
+    # No group can have more values than this; None where nobody has counted.
+    most_values: int | None = None
 
     def __post_init__(self) -> None:
         unknown = [word for word in self.group_by if word not in GROUPS]
@@ -56,6 +58,11 @@ class MetricOptions:
             raise ValueError(f"group by any of {', '.join(GROUPS)}; not {', '.join(unknown)}")
         if self.window_ns <= 0:
             raise ValueError("the window must be longer than nothing")
+
+    @property
+    def is_all_exact(self) -> bool:
+        """Whether no group is large: sizes need not be counted then."""
+        return self.most_values is not None and self.most_values <= self.exact_limit
 
     def dimensions(self) -> frozenset[str]:
         """The dimensions that the groups keep apart."""

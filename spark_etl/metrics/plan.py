@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from threading import Lock
 
 from pyspark.sql import DataFrame
@@ -13,17 +12,26 @@ from spark_etl.metrics.end_to_end import end_to_end
 from spark_etl.metrics.flow_control import flow_control
 from spark_etl.metrics.latencies import latencies
 from spark_etl.metrics.options import MetricOptions
+from spark_etl.metrics.replies import all_replies
 from spark_etl.metrics.settlement import settlement
+from spark_etl.metrics.shape import places
 from spark_etl.metrics.silence import silences
 from spark_etl.metrics.stalls import stalls
 from spark_etl.metrics.throughput import throughput
 from spark_etl.metrics.timeline import credit_timeline, link_states
-from spark_etl.metrics.waits import all_waits
+from spark_etl.metrics.waits import all_spells, all_waits
+
+# Takes a frame that several metrics are made from, by name, and gives back one that need not be
+# computed again.
+Keep = Callable[[str, DataFrame], DataFrame]
+
+
+def keep_cached(_name: str, frame: DataFrame) -> DataFrame:
+    return frame.persist()
 
 
 class Once:
-    """A frame that several metrics are made from: made by the first that asks, and kept by Spark
-    once it has been computed."""
+    """A frame that is made and kept by the first that asks; the others wait for it."""
 
     def __init__(self, make: Callable[[], DataFrame]) -> None:
         self._make = make
@@ -33,7 +41,7 @@ class Once:
     def __call__(self) -> DataFrame:
         with self._lock:
             if self._frame is None:
-                self._frame = self._make().persist()
+                self._frame = self._make()
             return self._frame
 
     def release(self) -> None:
@@ -44,24 +52,32 @@ class Once:
 
 
 class MetricFrames(Mapping[str, DataFrame]):
-    """Metric tables by name, each planned when it is asked for, by any thread. To plan takes
-    longer than to compute where a capture is small. ``release`` lets go what is kept."""
+    """Metric tables by name, each planned when it is asked for, by any thread.
 
-    def __init__(self, tables: dict[str, DataFrame], options: MetricOptions) -> None:
-        states = Once(lambda: link_states(tables))
-        waits = Once(lambda: all_waits(tables, states(), options))
-        self._kept = (waits, states)
-        # The first makes the shared frames; in two threads, those that need only the tables are
-        # computed meanwhile.
+    ``keep`` may cut the plans to pieces: to plan all of a metric from the tables on takes longer
+    than to compute it. ``release`` lets go what Spark has in its cache."""
+
+    def __init__(self, tables: dict[str, DataFrame], options: MetricOptions, keep: Keep) -> None:
+        def once(name: str, make: Callable[[], DataFrame]) -> Once:
+            return Once(lambda: keep(name, make()))
+
+        where = once("places", lambda: places(tables))
+        states = once("states", lambda: link_states(tables, where()))
+        spells = once("spells", lambda: all_spells(tables, states()))
+        waits = once("waits", lambda: all_waits(tables, where(), states(), spells(), options))
+        replies = once("replies", lambda: all_replies(tables["frames"]))
+        self._kept = (where, states, spells, waits, replies)
+        # The first makes what most of the shared frames need; in several threads, those that need
+        # only the tables are computed meanwhile.
         self._makers: dict[str, Callable[[], DataFrame]] = {
-            "flow_control": lambda: flow_control(tables, states(), waits(), options),
-            "latencies": partial(latencies, tables, options),
-            "settlement": partial(settlement, tables, options),
-            "end_to_end": partial(end_to_end, tables),
-            "throughput": partial(throughput, tables, options),
-            "backlog": partial(backlog, tables, options),
+            "flow_control": lambda: flow_control(where(), states(), spells(), waits(), options),
+            "end_to_end": lambda: end_to_end(tables, where()),
+            "latencies": lambda: latencies(tables, where(), replies(), options),
+            "settlement": lambda: settlement(tables, where(), options),
+            "throughput": lambda: throughput(tables, where(), options),
+            "backlog": lambda: backlog(tables, where(), options),
             "stalls": lambda: stalls(
-                tables, waits(), silences(tables, states(), waits(), options), options
+                where(), waits(), silences(replies(), where(), states(), waits(), options), options
             ),
             "credit_timeline": lambda: credit_timeline(states()),
         }

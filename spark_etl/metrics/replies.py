@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.shape import LINK
-from spark_etl.metrics.spells import so_far
+from spark_etl.metrics.spells import as_of, so_far
 
 # Replies that are not named after their request with -ok.
 _OTHER_REPLIES = {"basic.get-empty": "basic.get"}
@@ -18,8 +18,14 @@ REQUESTS = (
     "basic.qos", "basic.consume", "basic.cancel", "basic.get", "basic.recover",
     "tx.select", "tx.commit", "tx.rollback", "confirm.select", "access.request",
 )  # fmt: skip
+_DIRECTIONS = ("c2s", "s2c", "unknown")
 # 1.0 performatives that the same performative answers (1.0 §2.4.1, §2.5.1, §2.6.1 and the ends).
 MIRRORED = ("open", "begin", "attach", "detach", "end", "close")
+
+
+def all_replies(frames: DataFrame) -> DataFrame:
+    """Requests of both dialects with the time of their reply; null where none came."""
+    return method_replies(frames).unionByName(mirrored_replies(frames))
 
 
 def method_replies(frames: DataFrame) -> DataFrame:
@@ -58,26 +64,16 @@ def method_replies(frames: DataFrame) -> DataFrame:
             "_no", asked + F.when(F.col("is_request"), 0).otherwise(F.col("_surplus") - peak)
         )
     )
-    requests = counted.where("is_request")
-    replies = counted.where("NOT is_request AND NOT _is_stray").select(
-        *keys,
-        "_no",
-        F.col("ts_ns").alias("reply_ts_ns"),
-        F.col("packet_no").alias("reply_packet_no"),
-    )
-    joined = requests.alias("q").join(
-        replies.alias("r"),
-        on=(
-            F.expr("q.connection_id = r.connection_id AND q.channel = r.channel")
-            & F.expr("q.session_id <=> r.session_id AND q.what = r.what AND q._no = r._no")
-        ),
-        how="left",
-    )
-    return joined.select(
-        *(F.col(f"q.{c}") for c in (*LINK, "direction", "what", "ts_ns", "capture", "packet_no")),
-        "r.reply_ts_ns",
-        "r.reply_packet_no",
-    )
+    answer = F.when(~F.col("is_request") & ~F.col("_is_stray"), F.struct("ts_ns", "packet_no"))
+    return (
+        counted.withColumn("_answer", F.max(answer).over(Window.partitionBy(*keys, "_no")))
+        .where("is_request")
+        .select(
+            *LINK, "direction", "what", "ts_ns", "capture", "packet_no",
+            F.col("_answer.ts_ns").alias("reply_ts_ns"),
+            F.col("_answer.packet_no").alias("reply_packet_no"),
+        )
+    )  # fmt: skip
 
 
 def mirrored_replies(frames: DataFrame) -> DataFrame:
@@ -108,20 +104,20 @@ def message_replies(transfers: DataFrame) -> DataFrame:
     """
     key = F.coalesce("correlation_id", "message_id")
     requests = transfers.where(F.col("reply_to").isNotNull() & key.isNotNull()).select(
-        *LINK, "direction", key.alias("_key"), F.col("first_ts_ns").alias("ts_ns"), "capture",
-        F.col("first_packet_no").alias("packet_no"), "transfer_id",
-    )  # fmt: skip
+        *LINK, "direction", key.alias("_key"), F.col("first_ts_ns").alias("ts_ns")
+    )
+    # A reply may answer whatever did not go its own way.
+    answered = F.array_except(F.array(*map(F.lit, _DIRECTIONS)), F.array("direction"))
     replies = transfers.where(
         F.col("correlation_id").isNotNull() & F.col("reply_to").isNull()
     ).select(
-        "connection_id", F.col("direction").alias("_direction"),
-        F.col("correlation_id").alias("_key"), F.col("last_ts_ns").alias("_reply_ns"),
-        F.col("first_packet_no").alias("_reply_packet"),
+        "connection_id", F.explode(answered).alias("direction"),
+        F.col("correlation_id").alias("_key"), F.col("last_ts_ns").alias("_at"),
+        F.col("last_ts_ns").alias("reply_ts_ns"),
     )  # fmt: skip
-    pairs = requests.join(replies, on=["connection_id", "_key"], how="inner").where(
-        (F.col("_direction") != F.col("direction")) & (F.col("_reply_ns") >= F.col("ts_ns"))
-    )
-    return pairs.groupBy(*LINK, "direction", "ts_ns", "capture", "packet_no", "transfer_id").agg(
-        F.min("_reply_ns").alias("reply_ts_ns"),
-        F.min_by("_reply_packet", "_reply_ns").alias("reply_packet_no"),
-    )
+    keys = ("connection_id", "_key", "direction")
+    # Backwards in time: the last reply seen is the first after the request.
+    return as_of(
+        requests, F.col("ts_ns"), replies, ("reply_ts_ns",), keys,
+        F.col("_at").desc(), F.col("_rank"),
+    )  # fmt: skip

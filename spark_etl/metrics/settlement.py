@@ -7,14 +7,17 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.definitions import SETTLEMENT
 from spark_etl.metrics.options import DIMENSIONS, MetricOptions
-from spark_etl.metrics.percentiles import quantile_columns, with_group_size, with_quantiles
-from spark_etl.metrics.shape import LINK, conform, with_dimensions
+from spark_etl.metrics.percentiles import spread
+from spark_etl.metrics.shape import LINK, conform, with_dimensions, with_place
+from spark_etl.metrics.spells import as_of
 from spark_etl.metrics.timeline import awaits_settlement
 
 SETTLING_FRAMES = (
     "disposition", "basic.ack", "basic.nack", "basic.reject", "basic.recover",
     "basic.recover-async", "message.accept", "message.reject", "message.release",
 )  # fmt: skip
+# 0-9-1 basic.ack: multiple with tag 0 means all that there are.
+_ALL = 2**63 - 1
 _KEYS = (*DIMENSIONS, "direction", "outcome")
 
 
@@ -25,41 +28,36 @@ def settlement_latency() -> Column:
     return F.when(awaits_settlement() & is_stated, F.greatest(took, F.lit(0)))
 
 
-def settlement(tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
-    facts = with_dimensions(_facts(tables), tables, options)
-    sized = with_group_size(facts, _KEYS, "latency_ns")
-    groups = with_quantiles(
-        sized.groupBy(*_KEYS).agg(*_counts(), *quantile_columns("latency_ns", options.exact_limit))
+def settlement(
+    tables: dict[str, DataFrame], places: DataFrame, options: MetricOptions
+) -> DataFrame:
+    messages = with_dimensions(_facts(tables, places), places, options)
+    frames = with_dimensions(_settling_frames(tables), places, options).distinct()
+    facts = messages.unionByName(
+        frames.select(*_KEYS, F.lit(1).alias("settling_frame")), allowMissingColumns=True
     )
-    frames = (
-        with_dimensions(_settling_frames(tables), tables, options)
-        .groupBy(*(F.col(k).alias(f"_{k}") for k in _KEYS))
-        .agg(F.count_distinct("settling_frame").alias("settle_frame_count"))
-    )
-    same = [F.col(k).eqNullSafe(F.col(f"_{k}")) for k in _KEYS]
-    condition = same[0]
-    for part in same[1:]:
-        condition = condition & part
-    groups = groups.join(frames, on=condition, how="left")
+    groups = spread(facts, _KEYS, "latency_ns", options, *_counts())
     explicit = F.col("single_count") + F.col("range_count")
-    frame_count = F.when(explicit > 0, F.coalesce("settle_frame_count", F.lit(0))).otherwise(0)
-    groups = groups.withColumn("settle_frame_count", frame_count).withColumn(
-        "batch_mean", F.when(frame_count > 0, explicit / F.col("settle_frame_count"))
+    groups = groups.withColumn(
+        "batch_mean",
+        F.when(F.col("settle_frame_count") > 0, explicit / F.col("settle_frame_count")),
     )
     return conform(_with_guarantee(groups), SETTLEMENT.table)
 
 
-def _facts(tables: dict[str, DataFrame]) -> DataFrame:
-    modes = tables["links"].select("connection_id", "link_id", "rcv_settle_mode")
-    transfers = tables["transfers"].join(modes, on=["connection_id", "link_id"], how="left")
+def _facts(tables: dict[str, DataFrame], places: DataFrame) -> DataFrame:
+    transfers = with_place(
+        tables["transfers"].where(~F.col("is_aborted")), places, "rcv_settle_mode"
+    )
     # 1.0 §2.6.12: with receiver-settle-mode second the outcome is known before it is settled.
     is_second = (F.col("rcv_settle_mode") == "second") & (
         F.col("outcome_ts_ns") < F.col("settled_ts_ns")
     )
-    return transfers.where(~F.col("is_aborted")).select(
+    return transfers.select(
         *LINK,
         "direction",
         F.when(F.col("kind") == "return", "returned").otherwise(F.col("outcome")).alias("outcome"),
+        F.lit(1).alias("message"),
         "body_bytes",
         "is_presettled",
         "is_redelivered",
@@ -78,7 +76,8 @@ def _counts() -> list[Column]:
     kind = F.col("settle_kind")
     is_awaiting = F.col("is_awaiting")
     return [
-        F.count(F.lit(1)).alias("count"),
+        F.sum("message").alias("count"),
+        F.coalesce(F.sum("settling_frame"), F.lit(0)).alias("settle_frame_count"),
         F.sum("body_bytes").alias("body_bytes"),
         count(F.col("is_presettled")).alias("presettled_count"),
         count(is_awaiting & (kind == "single")).alias("single_count"),
@@ -95,8 +94,9 @@ def _counts() -> list[Column]:
 def _settling_frames(tables: dict[str, DataFrame]) -> DataFrame:
     """Each explicitly settled message with the frame that settled it.
 
-    1.0 §2.7.6: first to last; 0-9-1 basic.ack: one tag, or all up to it. What a commit settles
-    has no such frame: its packet stands for it.
+    1.0 §2.7.6: first to last; 0-9-1 basic.ack: one tag, or all up to it. So it is, of the frames
+    in the packet that settled it, the one whose last delivery is the next at or after its own.
+    What a commit settles has no such frame: its packet stands for it.
     """
     settled = tables["transfers"].where(
         awaits_settlement() & F.col("settle_kind").isin("single", "range") & ~F.col("is_aborted")
@@ -104,7 +104,6 @@ def _settling_frames(tables: dict[str, DataFrame]) -> DataFrame:
     reverse = F.when(F.col("direction") == "c2s", "s2c").otherwise("c2s")
     settled = settled.select(
         *LINK,
-        "transfer_id",
         "direction",
         "outcome",
         F.col("delivery_id").alias("_id"),
@@ -114,8 +113,10 @@ def _settling_frames(tables: dict[str, DataFrame]) -> DataFrame:
         .otherwise(reverse)
         .alias("_said_by"),
     )
-    frames = tables["frames"].where(F.col("name").isin(*SETTLING_FRAMES))
     is_multiple = F.coalesce("is_multiple", F.lit(False))
+    frames = tables["frames"].where(
+        F.col("name").isin(*SETTLING_FRAMES) & F.col("delivery_id").isNotNull()
+    )
     frames = frames.select(
         "connection_id",
         "session_id",
@@ -123,24 +124,26 @@ def _settling_frames(tables: dict[str, DataFrame]) -> DataFrame:
         "packet_no",
         F.col("direction").alias("_said_by"),
         "frame_no",
-        F.when(is_multiple, 0).otherwise(F.col("delivery_id")).alias("_from"),
-        F.when(is_multiple & (F.col("delivery_id") == 0), None)
+        F.when(is_multiple & (F.col("delivery_id") == 0), _ALL)
         .otherwise(F.coalesce("delivery_last", "delivery_id"))
-        .alias("_to"),
+        .alias("_at"),
+        F.struct(
+            F.when(is_multiple, 0).otherwise(F.col("delivery_id")).alias("first"), "frame_no"
+        ).alias("_frame"),
     )
-    keys = ["connection_id", "session_id", "ts_ns", "packet_no", "_said_by"]
-    covered = (F.col("_id") >= F.col("_from")) & (F.col("_id") <= F.coalesce("_to", "_id"))
-    return (
-        settled.join(frames, on=keys, how="left")
-        .groupBy(*LINK, "transfer_id", "direction", "outcome", "packet_no")
-        .agg(F.min(F.when(covered, F.col("frame_no"))).alias("frame_no"))
-        .withColumn(
-            "settling_frame",
-            F.struct(
-                F.col("connection_id").alias("of"),
-                F.coalesce("frame_no", -F.col("packet_no")).alias("no"),
-            ),
-        )
+    keys = ("connection_id", "session_id", "ts_ns", "packet_no", "_said_by")
+    found = as_of(
+        settled, F.col("_id"), frames, ("_frame",), keys,
+        F.col("_at").desc(), F.col("_rank"), F.col("frame_no").desc(),
+    )  # fmt: skip
+    number = F.when(F.col("_id") >= F.col("_frame.first"), F.col("_frame.frame_no"))
+    return found.select(
+        *LINK,
+        "direction",
+        "outcome",
+        F.struct(
+            F.col("connection_id").alias("of"), F.coalesce(number, -F.col("packet_no")).alias("no")
+        ).alias("_settling_frame"),
     )
 
 

@@ -18,13 +18,15 @@ PHASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 HEARTBEATS = ("heartbeat", "empty")
 
 
-def _alone(measure: str, at: str, value: Column | str, what: Column | None = None) -> list[Column]:
+def _alone(
+    measure: Column, at: str, value: Column | str, what: Column | None = None
+) -> list[Column]:
     """Columns of a fact that belongs to a connection."""
     nothing = F.lit(None)
     return [
         F.col("connection_id"),
         *(nothing.cast("long").alias(c) for c in LINK[1:]),
-        F.lit(measure).alias("measure"),
+        measure.alias("measure"),
         (nothing.cast("string") if what is None else what).alias("what"),
         F.col(at).alias("ts_ns"),
         (F.col(value) if isinstance(value, str) else value).alias("value_ns"),
@@ -33,17 +35,17 @@ def _alone(measure: str, at: str, value: Column | str, what: Column | None = Non
 
 def setup_times(tables: dict[str, DataFrame]) -> DataFrame:
     """One row per connection and phase that the capture holds both ends of."""
-    connections = tables["connections"]
-    is_whole = F.col("handshake_rtt_ns").isNotNull()
     took = F.col("opened_ts_ns") - F.col("first_ts_ns")
-    times = connections.where(is_whole).select(
-        *_alone("setup-tcp", "first_ts_ns", "handshake_rtt_ns")
-    )
-    times = times.unionByName(
-        connections.where(is_whole & F.col("opened_ts_ns").isNotNull()).select(
-            *_alone("setup-total", "first_ts_ns", took)
-        )
-    )
+    whole = tables["connections"].where(F.col("handshake_rtt_ns").isNotNull())
+    times = whole.select(
+        "connection_id",
+        F.inline(
+            F.array(
+                _phase("setup-tcp", F.col("first_ts_ns"), F.col("handshake_rtt_ns")),
+                _phase("setup-total", F.col("first_ts_ns"), took),
+            )
+        ),
+    ).where(F.col("value_ns").isNotNull())
     names = sorted({n for ends in PHASES.values() for side in ends for n in side})
     frames = tables["frames"].where(F.col("name").isin(*names))
 
@@ -52,23 +54,19 @@ def setup_times(tables: dict[str, DataFrame]) -> DataFrame:
         return F.min(F.when(is_it, F.col("ts_ns")))
 
     ends = frames.groupBy("connection_id").agg(
-        *(
-            column
-            for phase, (begins, closes) in PHASES.items()
-            for column in (
-                first(begins, "c2s").alias(f"{phase}_from"),
-                first(closes, "s2c").alias(f"{phase}_to"),
+        F.array(
+            *(
+                _phase(phase, first(begins, "c2s"), first(closes, "s2c") - first(begins, "c2s"))
+                for phase, (begins, closes) in PHASES.items()
             )
-        )
+        ).alias("phases")
     )
-    for phase in PHASES:
-        begin, end = f"{phase}_from", f"{phase}_to"
-        times = times.unionByName(
-            ends.where(F.col(f"`{end}`") >= F.col(f"`{begin}`")).select(
-                *_alone(phase, begin, F.col(f"`{end}`") - F.col(f"`{begin}`"))
-            )
-        )
-    return times
+    phases = ends.select("connection_id", F.inline("phases")).where(F.col("value_ns") >= 0)
+    return times.unionByName(phases).select(*_alone(F.col("measure"), "ts_ns", "value_ns"))
+
+
+def _phase(measure: str, at: Column, took: Column) -> Column:
+    return F.struct(F.lit(measure).alias("measure"), at.alias("ts_ns"), took.alias("value_ns"))
 
 
 def heartbeat_gaps(frames: DataFrame) -> DataFrame:
@@ -78,5 +76,7 @@ def heartbeat_gaps(frames: DataFrame) -> DataFrame:
         "_before", F.lag("ts_ns").over(window)
     )
     return beats.where(F.col("_before").isNotNull()).select(
-        *_alone("heartbeat-gap", "_before", F.col("ts_ns") - F.col("_before"), F.col("direction"))
+        *_alone(
+            F.lit("heartbeat-gap"), "_before", F.col("ts_ns") - F.col("_before"), F.col("direction")
+        )
     )

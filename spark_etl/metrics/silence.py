@@ -10,45 +10,42 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.options import MetricOptions
-from spark_etl.metrics.replies import method_replies, mirrored_replies
-from spark_etl.metrics.shape import LINK, sending_side
-from spark_etl.metrics.spells import in_order
-
-_COLUMNS = (
-    *LINK, "cause", "stalled_side", "capture", "start_ts_ns", "start_packet_no", "end_ts_ns",
-    "end_packet_no", "resumed_ts_ns", "resumed_packet_no", "credit_left", "limit", "what",
-    "known_by", "is_open", "length_ns",
-)  # fmt: skip
+from spark_etl.metrics.shape import LINK, sending_side, with_place
+from spark_etl.metrics.spells import as_of, in_order, so_far
 
 
 def silences(
-    tables: dict[str, DataFrame], states: DataFrame, waits: DataFrame, options: MetricOptions
+    replies: DataFrame,
+    places: DataFrame,
+    states: DataFrame,
+    waits: DataFrame,
+    options: MetricOptions,
 ) -> DataFrame:
     """Silent spells of at least ``silence_ns``, in the columns of waits."""
-    held = _unsettled(states, tables).where(F.col("length_ns") >= options.silence_ns)
-    asked = _unanswered(tables).where(F.col("length_ns") >= options.silence_ns)
+    held = _unsettled(states, places).where(F.col("length_ns") >= options.silence_ns)
+    asked = _unanswered(replies, places).where(F.col("length_ns") >= options.silence_ns)
     return _without_limited(held, waits).unionByName(asked)
 
 
-def _unsettled(states: DataFrame, tables: dict[str, DataFrame]) -> DataFrame:
+def _unsettled(states: DataFrame, places: DataFrame) -> DataFrame:
     """From the moment something waits to be settled, or from the last settlement, to the next.
 
     Between two such points with messages waiting, the later one is always a settlement.
     """
-    before = F.lag("unsettled").over(in_order(LINK, "ts_ns", "packet_no", "order_no", "frame_no"))
+    window = in_order(LINK)
+    before = F.lag("unsettled").over(window)
     points = states.withColumn("_before", F.coalesce(before, F.lit(0))).where(
         (F.col("event") == "settle") | ((F.col("_before") == 0) & (F.col("unsettled") > 0))
     )
-    window = in_order(LINK, "ts_ns", "packet_no", "order_no", "frame_no")
-    ends = tables["connections"].select(
-        "connection_id", F.col("last_ts_ns").alias("_last_ns"), F.col("tcp_end").alias("_tcp_end")
-    )
-    points = (
-        points.withColumn("end_ts_ns", F.lead("ts_ns").over(window))
-        .withColumn("end_packet_no", F.lead("packet_no").over(window))
-        .where(F.col("unsettled") > 0)
-        .join(ends, on="connection_id", how="left")
-    )
+    points = points.select(
+        "*",
+        F.lead("ts_ns").over(window).alias("end_ts_ns"),
+        F.lead("packet_no").over(window).alias("end_packet_no"),
+    ).where(F.col("unsettled") > 0)
+    points = with_place(
+        points, places, F.col("connection_end_ns").alias("_last_ns"),
+        F.col("tcp_end").alias("_tcp_end"),
+    )  # fmt: skip
     is_cut = F.col("end_ts_ns").isNull() & (F.col("_tcp_end") == "open")
     over = F.coalesce("end_ts_ns", F.least("last_ts_ns", "_last_ns"))
     return points.select(
@@ -70,37 +67,37 @@ def _unsettled(states: DataFrame, tables: dict[str, DataFrame]) -> DataFrame:
         F.lit("unsettled").alias("known_by"),
         F.coalesce(is_cut, F.lit(False)).alias("is_open"),
         F.greatest(over - F.col("ts_ns"), F.lit(0)).alias("length_ns"),
-    ).select(*_COLUMNS)
+    )
 
 
 def _without_limited(held: DataFrame, waits: DataFrame) -> DataFrame:
-    """A consumer that holds all that its limit allows is in waits already, by that limit."""
-    limited = waits.where(F.col("is_needed") & F.col("cause").isin("prefetch", "link-credit"))
-    limited = limited.select(
-        F.col("connection_id").alias("_c"),
-        F.col("link_id").alias("_l"),
-        F.col("start_ts_ns").alias("_from"),
-        (F.col("start_ts_ns") + F.col("length_ns")).alias("_to"),
+    """A consumer that holds all that its limit allows is in waits already, by that limit.
+
+    Two spells overlap if one that began before the other's end ended after its start: of those
+    that began before it, the latest end decides.
+    """
+    keys = ("connection_id", "link_id")
+    ends = F.col("start_ts_ns") + F.col("length_ns")
+    limited = (
+        waits.where(F.col("is_needed") & F.col("cause").isin("prefetch", "link-credit"))
+        .select(*keys, F.col("start_ts_ns").alias("_at"), ends.alias("_to"))
+        .withColumn("_latest", F.max("_to").over(so_far(keys, "_at")))
     )
-    overlaps = (
-        (F.col("cause") == "consumer-slow")
-        & (F.col("connection_id") == F.col("_c"))
-        & (F.col("link_id") == F.col("_l"))
-        & (F.col("_from") < F.col("start_ts_ns") + F.col("length_ns"))
-        & (F.col("_to") > F.col("start_ts_ns"))
-    )
-    return held.join(limited, on=overlaps, how="left_anti")
+    found = as_of(
+        held, ends, limited, ("_latest",), keys, F.col("_at"), F.col("_rank").desc(),
+        F.col("_latest"),
+    )  # fmt: skip
+    is_limited = (F.col("cause") == "consumer-slow") & (F.col("_latest") > F.col("start_ts_ns"))
+    return found.where(~F.coalesce(is_limited, F.lit(False))).drop("_latest")
 
 
-def _unanswered(tables: dict[str, DataFrame]) -> DataFrame:
+def _unanswered(replies: DataFrame, places: DataFrame) -> DataFrame:
     """Requests whose reply came late, or not while the connection lasted."""
-    frames = tables["frames"]
-    replies = method_replies(frames).unionByName(mirrored_replies(frames))
-    ends = tables["connections"].select(
-        "connection_id", F.col("last_ts_ns").alias("_last_ns"), F.col("tcp_end").alias("_tcp_end")
-    )
     # Only the client's requests: a server that asks (cancel, close) often gets no answer.
-    asked = replies.where(F.col("direction") == "c2s").join(ends, on="connection_id", how="left")
+    asked = with_place(
+        replies.where(F.col("direction") == "c2s"), places,
+        F.col("connection_end_ns").alias("_last_ns"), F.col("tcp_end").alias("_tcp_end"),
+    )  # fmt: skip
     is_cut = F.col("reply_ts_ns").isNull() & (F.col("_tcp_end") == "open")
     return asked.select(
         *LINK,
@@ -119,4 +116,4 @@ def _unanswered(tables: dict[str, DataFrame]) -> DataFrame:
         F.lit("unanswered").alias("known_by"),
         F.coalesce(is_cut, F.lit(False)).alias("is_open"),
         (F.coalesce("reply_ts_ns", "_last_ns") - F.col("ts_ns")).alias("length_ns"),
-    ).select(*_COLUMNS)
+    )

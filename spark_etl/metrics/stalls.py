@@ -7,19 +7,15 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.definitions import STALLS
 from spark_etl.metrics.options import MetricOptions
-from spark_etl.metrics.shape import conform, other_side
+from spark_etl.metrics.shape import conform, other_side, with_place
 
 
 def stalls(
-    tables: dict[str, DataFrame], waits: DataFrame, silent: DataFrame, options: MetricOptions
+    places: DataFrame, waits: DataFrame, silent: DataFrame, options: MetricOptions
 ) -> DataFrame:
-    connections = tables["connections"].select("connection_id", "dialect", "client", "server")
-    addresses = tables["links"].select("connection_id", "link_id", "address")
     held_up = waits.where("is_needed").drop("is_needed").unionByName(silent)
-    named = (
-        held_up.where(F.col("length_ns") >= options.min_stall_ns)
-        .join(connections, on="connection_id", how="left")
-        .join(addresses, on=["connection_id", "link_id"], how="left")
-        .withColumn("caused_by", other_side("stalled_side"))
-    )
+    named = with_place(
+        held_up.where(F.col("length_ns") >= options.min_stall_ns),
+        places, "dialect", "client", "server", "address",
+    ).withColumn("caused_by", other_side("stalled_side"))  # fmt: skip
     return conform(named, STALLS.table)

@@ -12,12 +12,14 @@ from spark_etl.metrics.shape import LINK, conform, window_start, with_dimensions
 _COUNTS = ("message_count", "body_bytes", "frame_count", "wire_bytes")
 
 
-def throughput(tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
+def throughput(
+    tables: dict[str, DataFrame], places: DataFrame, options: MetricOptions
+) -> DataFrame:
     # Small before the dimensions are joined: one row per link and window.
     facts = _counted(_frames(tables), options).unionByName(_counted(_messages(tables), options))
     per_second = F.lit(options.window_ns / SECOND)
     groups = (
-        with_dimensions(facts, tables, options)
+        with_dimensions(facts, places, options)
         .groupBy(*DIMENSIONS, "direction", "window_start_ns")
         .agg(*(F.sum(c).alias(c) for c in _COUNTS))
         .withColumn("overhead_bytes", F.col("wire_bytes") - F.col("body_bytes"))

@@ -17,11 +17,13 @@ class Tier:
 
 
 _BODY = ("body_hash", "body_bytes")
+# Where it goes: no column of the tables, but what brokers route by.
+ROUTE = "route"
 TIERS = (
-    Tier("message-id+body+address", ("message_id", *_BODY, "route"), 1.0),
+    Tier("message-id+body+address", ("message_id", *_BODY, ROUTE), 1.0),
     Tier("message-id+body", ("message_id", *_BODY), 0.9),
-    Tier("body+address", (*_BODY, "route"), 0.8),
-    Tier("message-id+address", ("message_id", "route"), 0.7),
+    Tier("body+address", (*_BODY, ROUTE), 0.8),
+    Tier("message-id+address", ("message_id", ROUTE), 0.7),
     Tier("body", _BODY, 0.5, is_unique_only=True),
 )
 # Among messages with equal keys, order decides: less sure, and still less if the counts differ.

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.definitions import CREDIT_TIMELINE
-from spark_etl.metrics.shape import LINK, conform, identities, is_09
-from spark_etl.metrics.spells import so_far
+from spark_etl.metrics.shape import LINK, conform, is_09, links_of
+from spark_etl.metrics.spells import ORDER, so_far
 
 # Frames that send a message, or a part of it; the last part uses the credit.
 SENDING_FRAMES = (
@@ -37,27 +37,28 @@ def awaits_settlement() -> Column:
     )
 
 
-def arrivals(transfers: DataFrame) -> DataFrame:
-    """+1 unsettled when the first frame of a message that awaits settlement was sent."""
-    return transfers.where(awaits_settlement()).select(
-        *LINK,
-        F.col("first_ts_ns").alias("ts_ns"),
-        "capture",
-        F.col("first_packet_no").alias("packet_no"),
-        F.lit(_ARRIVED).alias("order_no"),
-        F.lit(1).alias("unsettled_change"),
+def unsettled_changes(transfers: DataFrame) -> DataFrame:
+    """+1 when the first frame of a message that awaits settlement was sent, -1 when it was
+    settled."""
+
+    def change(ts: Column, packet_no: Column, order_no: int, by: int) -> Column:
+        return F.struct(
+            ts.alias("ts_ns"),
+            packet_no.alias("packet_no"),
+            F.lit(order_no).alias("order_no"),
+            F.col("transfer_id").alias("part_no"),
+            F.lit(by).alias("unsettled_change"),
+        )
+
+    settling = F.coalesce("settled_packet_no", "last_packet_no")
+    changes = F.array(
+        change(F.col("first_ts_ns"), F.col("first_packet_no"), _ARRIVED, 1),
+        change(F.col("settled_ts_ns"), settling, _SETTLED, -1),
     )
-
-
-def settlements(transfers: DataFrame) -> DataFrame:
-    """-1 unsettled when it was settled."""
-    return transfers.where(awaits_settlement() & F.col("settled_ts_ns").isNotNull()).select(
-        *LINK,
-        F.col("settled_ts_ns").alias("ts_ns"),
-        "capture",
-        F.coalesce("settled_packet_no", "last_packet_no").alias("packet_no"),
-        F.lit(_SETTLED).alias("order_no"),
-        F.lit(-1).alias("unsettled_change"),
+    return (
+        transfers.where(awaits_settlement())
+        .select(*LINK, "capture", F.inline(changes))
+        .where(F.col("ts_ns").isNotNull())
     )
 
 
@@ -74,6 +75,7 @@ def sends(frames: DataFrame) -> DataFrame:
         "packet_no",
         F.lit(_FRAME).alias("order_no"),
         "frame_no",
+        F.lit(0).alias("part_no"),
         F.lit("send").alias("event"),
         F.lit(-1).cast("long").alias("change"),
     )
@@ -99,6 +101,8 @@ def stated(credits: DataFrame) -> DataFrame:
         "packet_no",
         F.lit(_FRAME).alias("order_no"),
         "frame_no",
+        # Said after what the frame has sent. The draft's attach may hold a flow: that comes later.
+        F.when(F.col("event") == "attach", 1).otherwise(2).alias("part_no"),
         event.alias("event"),
         F.col("granted").alias("change"),
         F.col("sender_credit").alias("_set"),
@@ -126,21 +130,20 @@ def limits(links: DataFrame) -> DataFrame:
     )
 
 
-def link_states(tables: dict[str, DataFrame]) -> DataFrame:
+def link_states(tables: dict[str, DataFrame], places: DataFrame) -> DataFrame:
     """Every change on every link with the state after it; the internal form of the timeline."""
-    links = identities(tables)
-    transfers = tables["transfers"].where(F.col("link_id").isNotNull())
+    links = links_of(places)
+    is_settling = F.col("unsettled_change") < 0
+    changes = unsettled_changes(tables["transfers"].where(F.col("link_id").isNotNull())).select(
+        "*",
+        F.when(is_settling, "settle").otherwise("arrive").alias("event"),
+        F.when(is_settling, F.lit(1).cast("long")).alias("change"),
+    )
     events = (
         stated(tables["credits"])
         .unionByName(sends(tables["frames"]), allowMissingColumns=True)
         .unionByName(limits(links), allowMissingColumns=True)
-        .unionByName(
-            settlements(transfers)
-            .withColumn("event", F.lit("settle"))
-            .withColumn("change", F.lit(1).cast("long")),
-            allowMissingColumns=True,
-        )
-        .unionByName(arrivals(transfers), allowMissingColumns=True)
+        .unionByName(changes, allowMissingColumns=True)
     )
     known = links.select(
         *LINK,
@@ -154,38 +157,27 @@ def link_states(tables: dict[str, DataFrame]) -> DataFrame:
 
 
 def _with_state(events: DataFrame) -> DataFrame:
-    """Running credit and unsettled count. An arrival is no row of its own: its send is."""
+    """Running credit and unsettled count. An arrival is no row of the timeline: its send is."""
     # Only 0-9 gives credit back by settling; in 1.0 a flow does.
     used = (
         F.when(F.col("event") == "send", 1)
         .when((F.col("event") == "settle") & F.col("_is_09"), -1)
         .otherwise(0)
     )
-    window = so_far(LINK, "ts_ns", "packet_no", "order_no", "frame_no", "_is_set")
-    events = events.withColumn("_is_set", F.col("_set").isNotNull())
-    events = events.withColumn("_used", F.sum(used).over(window))
-    events = events.withColumn("_base", F.when(F.col("_is_set"), F.col("_set") + F.col("_used")))
-    return (
-        events.withColumn("credit", F.last("_base", ignorenulls=True).over(window) - F.col("_used"))
-        .withColumn("unsettled", F.sum(F.coalesce("unsettled_change", F.lit(0))).over(window))
-        .select(
-            *LINK,
-            "ts_ns",
-            "capture",
-            "packet_no",
-            "order_no",
-            "frame_no",
-            F.coalesce("event", F.lit("arrive")).alias("event"),
-            F.when((F.col("event") != "settle") | F.col("_is_09"), F.col("change")).alias("change"),
-            "credit",
-            "unsettled",
-            "available",
-            "prefetch_count",
-            "sender_side",
-            "established_ts_ns",
-            "last_ts_ns",
-        )
+    window = so_far(LINK)
+    counted = events.select(
+        "*",
+        F.sum(used).over(window).alias("_used"),
+        F.sum(F.coalesce("unsettled_change", F.lit(0))).over(window).alias("unsettled"),
     )
+    base = F.last(F.col("_set") + F.col("_used"), ignorenulls=True).over(window)
+    return counted.select(
+        *LINK, *ORDER, "capture", "event",
+        F.when((F.col("event") != "settle") | F.col("_is_09"), F.col("change")).alias("change"),
+        (base - F.col("_used")).alias("credit"),
+        "unsettled", "available", "prefetch_count", "sender_side", "established_ts_ns",
+        "last_ts_ns",
+    )  # fmt: skip
 
 
 def credit_timeline(states: DataFrame) -> DataFrame:

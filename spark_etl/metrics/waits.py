@@ -1,233 +1,221 @@
 """Waits: every spell in which a sender was not allowed to send, by cause, needed or not.
 
-One function per cause gives spells with the side that had to wait; `with_need` then tells which
-of them held something up. The two causes of silence are in `silence`.
+The points at which each way is closed and opened again become spells, all causes at once;
+`all_waits` then finds what went on afterwards and tells which of them held something up. The two
+causes of silence are in `silence`.
 """
 
 from __future__ import annotations
-
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark_etl.metrics.options import MetricOptions
-from spark_etl.metrics.shape import CONNECTION, LINK, SESSION, identities, sending_side
-from spark_etl.metrics.spells import closed_spells, so_far, with_resumption
+from spark_etl.metrics.shape import LINK, sending_side, with_place
+from spark_etl.metrics.spells import ORDER, as_of, closed_spells, of_these, so_far
 from spark_etl.metrics.timeline import SENDING_FRAMES, awaits_settlement
 
 # Causes that stop the sender by decree: stalls even where nothing is known to wait.
 DECREES = ("channel-flow", "connection-blocked", "tcp-window")
+# 1.0 §2.6.7: no wait, but a spell like the others: from a drain with credit left until the credit
+# is used up or given up.
+DRAIN = "drain"
+# What a spell concerns: a link, a session (link null) or a connection (both null).
+SCOPE = (*LINK, "stalled_side")
+_KEYS = ("cause", *SCOPE)
+_COLUMNS = (
+    *LINK, "cause", "stalled_side", "capture", "start_ts_ns", "start_packet_no", "end_ts_ns",
+    "end_packet_no", "resumed_ts_ns", "resumed_packet_no", "credit_left", "limit", "what",
+)  # fmt: skip
 
 
-def all_waits(tables: dict[str, DataFrame], states: DataFrame, options: MetricOptions) -> DataFrame:
-    """One row per spell of any cause but silence, with `is_needed` (null: not known)."""
-    credits, progress = tables["credits"], _sends(tables["frames"])
-    of_links = _together(link_credit(states), prefetch(tables, LINK))
-    of_sessions = _together(
-        prefetch(tables, SESSION), session_window(credits), channel_flow(credits)
+def all_spells(tables: dict[str, DataFrame], states: DataFrame) -> DataFrame:
+    """Every spell of every cause, and drains: who could not go on, from when to when."""
+    stated = _stated(tables["credits"])
+    points = (
+        _of_states(states)
+        .unionByName(stated, allowMissingColumns=True)
+        .unionByName(_settled(tables["transfers"], stated), allowMissingColumns=True)
     )
-    of_connections = _together(blocked(credits), tcp_window(credits))
-    waits = _together(
-        with_resumption(of_links, progress, [*LINK, "stalled_side"]),
-        with_resumption(of_sessions, progress, [*SESSION, "stalled_side"]),
-        with_resumption(of_connections, progress, [*CONNECTION, "stalled_side"]),
-    )
-    return with_need(_with_credit_left(_alike(waits), states), tables, options)
-
-
-def _together(*spells: DataFrame) -> DataFrame:
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), spells)
-
-
-def _stopped() -> Column:
-    """Who must wait when somebody says "stop": the other one."""
-    return F.when(F.col("direction") == "c2s", "server").when(F.col("direction") == "s2c", "client")
-
-
-def _sends(frames: DataFrame) -> DataFrame:
-    return frames.where(F.col("name").isin(*SENDING_FRAMES)).select(
-        *LINK, "ts_ns", "packet_no", sending_side("direction").alias("stalled_side")
-    )
-
-
-def _alike(waits: DataFrame) -> DataFrame:
-    return waits.select(
-        *LINK, "cause", "stalled_side", "capture", "start_ts_ns", "start_packet_no", "end_ts_ns",
-        "end_packet_no", "resumed_ts_ns", "resumed_packet_no", "resumed_link_id", "limit", "what",
-        "is_said",
-    )  # fmt: skip
-
-
-def link_credit(states: DataFrame) -> DataFrame:
-    """1.0 §2.6.7: no link credit left. 0-9 consumers have their own cause, prefetch."""
-    # Before both attaches are there nobody could send, with credit or without.
-    is_established = F.col("ts_ns") >= F.coalesce("established_ts_ns", "ts_ns")
-    points = states.where(
-        F.col("prefetch_count").isNull() & (F.col("event") != "arrive") & is_established
-    )
-    points = points.withColumn("is_closed", F.col("credit") <= 0)
-    points = points.withColumn("stalled_side", F.col("sender_side"))
     # When the sender last said that it had messages: a stall if that was during the spell.
     said = F.last(F.when(F.col("available") > 0, F.col("ts_ns")), ignorenulls=True)
-    order = ("ts_ns", "packet_no", "order_no", "frame_no")
-    points = points.withColumn("_said_ns", said.over(so_far(LINK, *order)))
-    spells = closed_spells(points, LINK, "stalled_side", at_end=["_said_ns"])
-    return (
-        spells.withColumn("cause", F.lit("link-credit"))
-        .withColumn("is_said", F.col("_said_ns") >= F.col("start_ts_ns"))
-        .drop("_said_ns")
+    points = points.withColumn("said_ns", said.over(so_far(_KEYS)))
+    return closed_spells(points, _KEYS, kept=("limit", "what"), at_end=("said_ns",))
+
+
+def _of_states(states: DataFrame) -> DataFrame:
+    """Link credit (1.0 §2.6.7; 0-9 consumers have their own cause, prefetch), and drains."""
+    # Before both attaches are there nobody could send, with credit or without.
+    is_established = F.col("ts_ns") >= F.coalesce("established_ts_ns", "ts_ns")
+    is_counted = F.col("prefetch_count").isNull() & (F.col("event") != "arrive") & is_established
+    is_ask = (F.col("event") == "drain") & (F.col("credit") > 0)
+    is_draining = F.when(is_ask, F.lit(True)).when(F.col("credit") <= 0, F.lit(False))
+    points = F.array(
+        _point("link-credit", F.when(is_counted, F.col("credit") <= 0), is_counted),
+        _point(DRAIN, is_draining, is_draining.isNotNull()),
+    )
+    return states.select(
+        *LINK, F.col("sender_side").alias("stalled_side"), *ORDER, "capture", "available",
+        F.inline(points),
+    ).where("is_point").drop("is_point")  # fmt: skip
+
+
+def _point(cause: str, is_closed: Column, is_point: Column) -> Column:
+    return F.struct(
+        F.lit(cause).alias("cause"), is_closed.alias("is_closed"), is_point.alias("is_point")
     )
 
 
-def prefetch(tables: dict[str, DataFrame], keys: tuple[str, ...]) -> DataFrame:
-    """0-9 basic.qos: as many unacknowledged messages as allowed, per consumer or per channel.
+def _stated(credits: DataFrame) -> DataFrame:
+    """What closes and opens the way in so many words."""
+    event = F.col("event")
+    of_session, of_link = F.col("session_id"), F.col("link_id")
+    no_id, no_text = F.lit(None).cast("long"), F.lit(None).cast("string")
+    # Who must wait when somebody says "stop": the other one.
+    stopped = F.when(F.col("direction") == "c2s", "server").when(
+        F.col("direction") == "s2c", "client"
+    )
 
-    Opened by the next settlement, or by a new limit.
-    """
-    is_here = F.col("link_id").isNotNull() if keys == LINK else F.col("link_id").isNull()
-    credits = tables["credits"]
-    full = credits.where(
-        (F.col("event") == "credit-exhausted") & F.col("prefetch_count").isNotNull() & is_here
-    ).select(
-        *keys, "ts_ns", "packet_no", "capture", F.lit(1).alias("order_no"),
-        F.lit(True).alias("is_closed"), F.col("prefetch_count").alias("limit"),
+    def point(
+        cause: str,
+        when: Column,
+        is_closed: Column,
+        side: Column,
+        session: Column,
+        link: Column = no_id,
+        limit: Column = no_id,
+        what: Column = no_text,
+    ) -> Column:
+        return F.struct(
+            F.lit(cause).alias("cause"), when.alias("is_point"), is_closed.alias("is_closed"),
+            side.alias("stalled_side"), session.alias("session_id"), link.alias("link_id"),
+            limit.alias("limit"), what.alias("what"),
+        )  # fmt: skip
+
+    def window(name: str, sender: str) -> Column:
+        is_point = of_session.isNotNull() & F.col(name).isNotNull()
+        return point("session-window", is_point, F.col(name) <= 0, F.lit(sender), of_session)
+
+    points = F.array(
+        # 1.0 §2.5.6: the receiver's incoming-window is used up, for each direction
+        window("client_incoming_window", "server"),
+        window("server_incoming_window", "client"),
+        # 0-9-1 channel.flow active=false until active=true
+        point("channel-flow", event == "channel-flow", ~F.col("is_active"), stopped, of_session),
+        # RabbitMQ connection.blocked until connection.unblocked
+        point("connection-blocked", event.isin("blocked", "unblocked"), event == "blocked",
+              F.lit("client"), no_id, what=F.col("reason")),
+        # RFC 9293 §3.8.6: a receive window of zero, until it is opened
+        point("tcp-window", event.isin("tcp-zero-window", "tcp-window-open"),
+              event == "tcp-zero-window", stopped, no_id),
+        # 0-9 basic.qos: as many unacknowledged messages as allowed, of a consumer or a channel
+        point("prefetch", (event == "credit-exhausted") & F.col("prefetch_count").isNotNull(),
+              F.lit(True), F.lit("server"), of_session, of_link, F.col("prefetch_count")),
     )  # fmt: skip
-    settled = tables["transfers"].where(
+    return credits.select(
+        "connection_id", "ts_ns", "packet_no", F.lit(1).alias("order_no"), "frame_no", "capture",
+        F.inline(points),
+    ).where("is_point").drop("is_point")  # fmt: skip
+
+
+def _settled(transfers: DataFrame, stated: DataFrame) -> DataFrame:
+    """What opens a full prefetch, of the consumer or of its whole channel: the next settlement."""
+    scopes = F.array(F.col("link_id"), F.lit(None).cast("long"))
+    settled = transfers.where(
         awaits_settlement() & F.col("kind").isin("deliver", "get")
         & F.col("settled_ts_ns").isNotNull()
     ).select(
-        *keys, F.col("settled_ts_ns").alias("ts_ns"),
-        F.coalesce("settled_packet_no", "last_packet_no").alias("packet_no"), "capture",
-        F.lit(0).alias("order_no"), F.lit(False).alias("is_closed"),
-        F.lit(None).cast("long").alias("limit"),
+        "connection_id", "session_id", F.explode(scopes).alias("link_id"),
+        F.col("settled_ts_ns").alias("ts_ns"),
+        F.coalesce("settled_packet_no", "last_packet_no").alias("packet_no"),
+        F.lit(0).alias("order_no"), "capture", F.lit("prefetch").alias("cause"),
+        F.lit("server").alias("stalled_side"), F.lit(False).alias("is_closed"),
     )  # fmt: skip
-    spells = closed_spells(full.unionByName(settled), keys, "limit")
-    return spells.withColumn("cause", F.lit("prefetch")).withColumn("stalled_side", F.lit("server"))
+    return of_these(settled, stated.where(F.col("cause") == "prefetch"), LINK)
 
 
-def session_window(credits: DataFrame) -> DataFrame:
-    """1.0 §2.5.6: the receiver's incoming-window is used up, for each direction."""
+def all_waits(
+    tables: dict[str, DataFrame],
+    places: DataFrame,
+    states: DataFrame,
+    spells: DataFrame,
+    options: MetricOptions,
+) -> DataFrame:
+    """One row per spell of any cause but silence, with `is_needed` (null: not known)."""
+    waits = spells.where(F.col("cause") != DRAIN)
+    resumed = _with_resumption(waits, tables["frames"])
+    return _with_need(_with_credit_left(resumed, states), places, options)
 
-    def points(window: str, sender: str) -> DataFrame:
-        return credits.where(F.col("session_id").isNotNull() & F.col(window).isNotNull()).select(
-            *SESSION, F.lit(sender).alias("stalled_side"), "ts_ns", "packet_no", "capture",
-            F.col("frame_no").alias("order_no"), (F.col(window) <= 0).alias("is_closed"),
-        )  # fmt: skip
 
-    both = points("client_incoming_window", "server").unionByName(
-        points("server_incoming_window", "client")
+def _with_resumption(waits: DataFrame, frames: DataFrame) -> DataFrame:
+    """The first send of the same link, session or connection at or after each spell's end (null:
+    none, or no end)."""
+    no_id = F.lit(None).cast("long")
+
+    def scope(session: Column, link: Column) -> Column:
+        return F.struct(session.alias("session_id"), link.alias("link_id"))
+
+    scopes = F.array(
+        scope(F.col("session_id"), F.col("link_id")),
+        scope(F.col("session_id"), no_id),
+        scope(no_id, no_id),
     )
-    return closed_spells(both, [*SESSION, "stalled_side"]).withColumn(
-        "cause", F.lit("session-window")
-    )
-
-
-def channel_flow(credits: DataFrame) -> DataFrame:
-    """0-9-1 channel.flow active=false until active=true."""
-    points = credits.where(F.col("event") == "channel-flow").select(
-        *SESSION, _stopped().alias("stalled_side"), "ts_ns", "packet_no", "capture",
-        F.col("frame_no").alias("order_no"), (~F.col("is_active")).alias("is_closed"),
+    sends = frames.where(F.col("name").isin(*SENDING_FRAMES)).select(
+        "connection_id", sending_side("direction").alias("stalled_side"), F.inline(scopes),
+        F.col("ts_ns").alias("_at"), F.col("ts_ns").alias("resumed_ts_ns"),
+        F.col("packet_no").alias("resumed_packet_no"), F.col("link_id").alias("resumed_link_id"),
     )  # fmt: skip
-    return closed_spells(points, [*SESSION, "stalled_side"]).withColumn(
-        "cause", F.lit("channel-flow")
-    )
-
-
-def blocked(credits: DataFrame) -> DataFrame:
-    """RabbitMQ connection.blocked until connection.unblocked."""
-    points = credits.where(F.col("event").isin("blocked", "unblocked")).select(
-        *CONNECTION, F.lit("client").alias("stalled_side"), "ts_ns", "packet_no", "capture",
-        F.col("frame_no").alias("order_no"), (F.col("event") == "blocked").alias("is_closed"),
-        F.col("reason").alias("what"),
+    return as_of(
+        waits, F.col("end_ts_ns"), of_these(sends, waits, SCOPE),
+        ("resumed_ts_ns", "resumed_packet_no", "resumed_link_id"), SCOPE,
+        F.col("_at").desc_nulls_first(), F.col("_rank"), F.col("resumed_packet_no").desc(),
     )  # fmt: skip
-    return closed_spells(points, [*CONNECTION, "stalled_side"], "what").withColumn(
-        "cause", F.lit("connection-blocked")
-    )
-
-
-def tcp_window(credits: DataFrame) -> DataFrame:
-    """RFC 9293 §3.8.6: a receive window of zero, until it is opened."""
-    points = credits.where(F.col("event").isin("tcp-zero-window", "tcp-window-open")).select(
-        *CONNECTION, _stopped().alias("stalled_side"), "ts_ns", "packet_no", "capture",
-        F.col("packet_no").alias("order_no"),
-        (F.col("event") == "tcp-zero-window").alias("is_closed"),
-    )  # fmt: skip
-    return closed_spells(points, [*CONNECTION, "stalled_side"]).withColumn(
-        "cause", F.lit("tcp-window")
-    )
 
 
 def _with_credit_left(waits: DataFrame, states: DataFrame) -> DataFrame:
     """The credit, at the start of the spell, of the link that could not go on.
 
-    For wider causes that is the link that went on first. As-of by union with the states.
+    For wider causes that is the link that went on first.
     """
-    own = F.coalesce("link_id", "resumed_link_id")
-    keys = ("connection_id", "_link")
-    extra = [c for c in waits.columns if c != "connection_id"]
-    points = waits.select(
-        "connection_id", own.alias("_link"), F.col("start_ts_ns").alias("_at"),
-        F.lit(1).alias("_rank"), F.lit(None).cast("long").alias("_credit"),
-        F.struct(*extra).alias("_wait"),
-    )  # fmt: skip
+    waits = waits.withColumn("link_id", F.coalesce("link_id", "resumed_link_id"))
     known = states.where(F.col("credit").isNotNull()).select(
-        "connection_id", F.col("link_id").alias("_link"), F.col("ts_ns").alias("_at"),
-        F.lit(0).alias("_rank"), F.col("credit").alias("_credit"),
-        F.lit(None).cast(points.schema["_wait"].dataType).alias("_wait"),
-        F.struct("packet_no", "order_no", "frame_no").alias("_tie"),
+        "connection_id", "link_id", F.col("ts_ns").alias("_at"), *ORDER[1:],
+        F.col("credit").alias("credit_left"),
     )  # fmt: skip
-    window = so_far(keys, "_at", "_rank", "_tie")
-    return (
-        points.unionByName(known, allowMissingColumns=True)
-        .withColumn("_left", F.last("_credit", ignorenulls=True).over(window))
-        .where(F.col("_rank") == 1)
-        .select("connection_id", "_wait.*", "_left")
-        .withColumn("credit_left", F.col("_left"))
-        .withColumn("link_id", F.coalesce("link_id", "resumed_link_id"))
-        .drop("_left", "resumed_link_id")
-    )
+    keys = ("connection_id", "link_id")
+    return as_of(
+        waits.drop("resumed_link_id"), F.col("start_ts_ns"), of_these(known, waits, keys),
+        ("credit_left",), keys, F.col("_at"), F.col("_rank"), *map(F.col, ORDER[1:]),
+    )  # fmt: skip
 
 
-def with_need(waits: DataFrame, tables: dict[str, DataFrame], options: MetricOptions) -> DataFrame:
+def _with_need(waits: DataFrame, places: DataFrame, options: MetricOptions) -> DataFrame:
     """Whether something waited, how we know, and how long it took.
 
     A spell that nothing ended is over with its link, if that ended; the capture's end cuts off
     the others. A session window that is used up by a link without credit stalls nobody.
     """
-    connections = tables["connections"].select(
-        "connection_id",
-        F.col("last_ts_ns").alias("_last_ns"),
-        F.col("tcp_end").alias("_tcp_end"),
-        (
-            F.lit(options.reaction_ns) + 2 * F.coalesce("rtt_mean_ns", "handshake_rtt_ns", F.lit(0))
-        ).alias("_reaction_ns"),
-    )
-    ended = identities(tables).select(
-        *LINK, F.col("last_ts_ns").alias("_link_end_ns"), F.col("is_open").alias("_link_open")
-    )
-    joined = waits.join(connections, on="connection_id", how="left").join(
-        ended.drop("session_id"), on=["connection_id", "link_id"], how="left"
-    )
-    is_prompt = F.col("resumed_ts_ns") - F.col("end_ts_ns") <= F.col("_reaction_ns")
+    joined = with_place(
+        waits, places, F.col("last_ts_ns").alias("_last_ns"), F.col("is_open").alias("_is_there"),
+        F.col("tcp_end").alias("_tcp_end"), F.col("rtt_ns").alias("_rtt_ns"),
+    )  # fmt: skip
+    reaction_ns = F.lit(options.reaction_ns) + 2 * F.col("_rtt_ns")
+    is_prompt = F.col("resumed_ts_ns") - F.col("end_ts_ns") <= reaction_ns
     is_cut = (
         F.col("end_ts_ns").isNull()
-        & F.coalesce(F.col("_link_open"), F.lit(True))
+        & F.col("_is_there")
         & (F.coalesce(F.col("_tcp_end"), F.lit("open")) == "open")
     )
-    is_decree = F.col("cause").isin(*DECREES)
     known_by = (
         F.when(is_prompt, "sent-at-once")
-        .when(F.col("is_said"), "available")
-        .when(is_decree, "stated")
+        .when(F.col("said_ns") >= F.col("start_ts_ns"), "available")
+        .when(F.col("cause").isin(*DECREES), "stated")
         .when(is_cut, "unknown")
     )
-    over = F.coalesce("end_ts_ns", "_link_end_ns", "_last_ns")
+    over = F.coalesce("end_ts_ns", "_last_ns")
     is_no_credit = (F.col("cause") == "session-window") & (F.col("credit_left") <= 0)
-    return (
-        joined.withColumn("known_by", F.when(~F.coalesce(is_no_credit, F.lit(False)), known_by))
-        .withColumn("is_needed", F.col("known_by").isNotNull())
-        .withColumn("is_open", is_cut)
-        .withColumn("length_ns", F.greatest(over - F.col("start_ts_ns"), F.lit(0)).cast("long"))
-        .drop("_last_ns", "_reaction_ns", "_link_end_ns", "_link_open", "_tcp_end", "is_said")
-    )
+    return joined.select(
+        *_COLUMNS, F.when(~F.coalesce(is_no_credit, F.lit(False)), known_by).alias("known_by"),
+        is_cut.alias("is_open"),
+        F.greatest(over - F.col("start_ts_ns"), F.lit(0)).cast("long").alias("length_ns"),
+    ).withColumn("is_needed", F.col("known_by").isNotNull())  # fmt: skip
