@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dissectors import backend
+
 if TYPE_CHECKING:
     from dissectors.pipeline import Dissection
+
+backend.choose()
 
 
 def open(paths, options=None) -> Dissection:

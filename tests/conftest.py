@@ -1,4 +1,4 @@
-"""Shared by all tests: the backend asked for, repeatable Hypothesis examples, quick tests first."""
+"""Shared by all tests: repeatable Hypothesis examples, quick tests first."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from hypothesis import settings
 
 # Test modules are imported by path; the helpers beside them (tests.samples) by name.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from amqpscope import backend
-
-backend.choose()
 
 # The same examples on every run, and no failure because a machine is busy.
 settings.register_profile("house", derandomize=True, deadline=None)

@@ -9,7 +9,7 @@ import json
 
 import xxhash
 
-from amqpscope import backend
+from dissectors import backend
 
 
 def digests() -> dict[str, dict[str, str]]:
@@ -29,5 +29,4 @@ def digests() -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    backend.choose()
     print(json.dumps({"backend": backend.describe(), "digests": digests()}))

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from amqpscope import backend
+from dissectors import backend
 from tests.peak import peak_kb
 
 SECONDS_PER_CASE = 20
@@ -63,5 +63,4 @@ def run(first: int, count: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    backend.choose()
     print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2]))))

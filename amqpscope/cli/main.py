@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from amqpscope import __version__, backend
+from amqpscope import __version__
 
 COMMANDS = ("dissect", "analyze", "demo", "replay")
 EXIT_MISTAKE = 2
@@ -44,6 +44,8 @@ class Commands(click.Group):
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
+        from dissectors import backend
+
         click.echo(f"amqpscope {__version__} ({backend.describe()})")
         ctx.exit()
 
@@ -68,7 +70,6 @@ def cli() -> None:
 
 
 def main() -> None:
-    backend.choose()
     # No command does linear algebra: its threads would only spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     cli(prog_name="amqpscope")

@@ -36,3 +36,15 @@ def test_both_backends_give_the_same_rows_for_every_sample() -> None:
         if tables.get(table) != other["digests"][name].get(table)
     }
     assert differing == set()
+
+
+def test_every_process_that_imports_the_package_follows_the_environment() -> None:
+    """Spark's workers, for one, know nothing of the command line."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import dissectors.tracker as hot; print(hot.__file__)"],
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, "AMQPSCOPE_BACKEND": "python", "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    assert done.stdout.strip().endswith(b".py")

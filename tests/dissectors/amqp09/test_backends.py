@@ -12,8 +12,6 @@ from tests.samples import manifest, sample
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = """
 import hashlib, sys
-from amqpscope import backend
-backend.choose()
 from tests.tables import dissect
 for path in sys.argv[1:]:
     tables = dissect(path)

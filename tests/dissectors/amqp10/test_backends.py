@@ -8,15 +8,13 @@ import sys
 
 import pytest
 
-from amqpscope import backend
+from dissectors import backend
 from tests.samples import manifest, sample
 
 NAMES = ["11a", "13b", "14b", "15a", "16", "17", "19a", "22b", "23b", "23f", "30"]
 #: Prints a digest of every table of each capture given.
 PROGRAM = """
 import sys
-from amqpscope import backend
-backend.choose()
 from xxhash import xxh3_64_hexdigest
 from tests.tables import dissect
 for path in sys.argv[1:]:

@@ -1,7 +1,8 @@
 """Which form of the hot path runs: compiled extensions, or the same sources as plain Python.
 
 ``AMQPSCOPE_BACKEND=python`` chooses plain Python though extensions are there, so that tests
-and benchmarks can hold one against the other.
+and benchmarks can hold one against the other. The package asks for it itself, so that it holds
+in every process that imports it: Spark's workers, those of tests, a user's own.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class SourceFinder:
 
 
 def choose() -> None:
-    """Follow the environment; to be called before anything of the package is imported."""
+    """Follow the environment; called before any other module of the package is imported."""
     if os.environ.get(VARIABLE) == "python" and SourceFinder not in sys.meta_path:
         sys.meta_path.insert(0, SourceFinder)
 
@@ -50,9 +51,7 @@ def describe() -> str:
 
 
 def _count_modules() -> tuple[int, int]:
-    import dissectors
-
-    wanted = [p for root in dissectors.__path__ for p in Path(root).rglob("*.pxd")]
+    wanted = list(Path(__file__).parent.rglob("*.pxd"))
     built = sum(_has_extension(pxd) for pxd in wanted)
     return len(wanted), built
 
