@@ -8,8 +8,8 @@ by Spark (``--archives``), holds them too.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
+import atexit
+import shutil
 import sysconfig
 import tarfile
 import tempfile
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_etl.session import is_local
+from spark_etl.session import is_local, register
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,21 +47,20 @@ def write_compiled(path: Path) -> Path:
 
 
 def ship(spark: SparkSession) -> None:
-    """Send our sources to the workers, unless the user did or they have them anyway.
+    """Let the workers find our code, unless the user has sent it.
 
-    What is sent comes first on the workers and is plain Python: never without need."""
+    On this machine they find it where this process did, compiled modules and all; others are sent
+    the plain sources."""
     if any(spark.conf.get(name, "") for name in _GIVEN):
         return
-    if is_local(str(spark.sparkContext.master)) and _is_found_by_others():
-        return
-    folder = Path(tempfile.mkdtemp(prefix="amqpscope-ship-"))
-    spark.sparkContext.addPyFile(str(write_sources(folder / "amqpscope.zip")))
-
-
-def _is_found_by_others() -> bool:
-    """Whether another Python of this machine, with the environment of the workers, finds us."""
-    command = [sys.executable, "-c", "import spark_etl, dissectors"]
-    return subprocess.run(command, cwd="/", capture_output=True).returncode == 0
+    context = spark.sparkContext
+    if is_local(str(context.master)):
+        context.environment["PYTHONPATH"] = str(ROOT)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="amqpscope-ship-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        context.addPyFile(str(write_sources(folder / "amqpscope.zip")))
+    register(spark)
 
 
 def _files(suffixes: tuple[str, ...]) -> Iterator[Path]:

@@ -43,6 +43,9 @@ LOOPBACK_SETTINGS = {
 LOCAL_SETTINGS = {
     "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
     "spark.driver.memory": DRIVER_MEMORY,
+    # Chunks come packed, and what is shuffled stays in this machine's memory for the most part.
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
     # Else every call of a DataFrame's method sends its line of source to the JVM, in many calls.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
@@ -74,7 +77,7 @@ def session(
         spark = _start(master, settings or {})
     for name, value in SQL_SETTINGS.items():
         spark.conf.set(name, value)
-    _register(spark)
+    register(spark)
     return spark
 
 
@@ -140,7 +143,8 @@ def _errors_aside() -> Iterator[None]:
         os.close(kept)
 
 
-def _register(spark: SparkSession) -> None:
+def register(spark: SparkSession) -> None:
+    """Make ``amqp_pcap`` known; where the workers find it is settled here and now."""
     from spark_etl.source import CaptureSource
 
     spark.dataSource.register(CaptureSource)
