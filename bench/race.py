@@ -7,6 +7,7 @@ about them. The plain-Python backend runs on a smaller capture of the same kind.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,20 +20,10 @@ import pyarrow.parquet as pq
 
 from amqpscope import backend
 from bench.generate import generate
+from bench.tshark_fields import FIELDS
 
+POLL_SECONDS = 0.02
 DISSECT = "from amqpscope.cli.main import main; main()"
-_FIELDS = ("frame.number", "frame.time_epoch", "tcp.stream", "amqp.channel", "amqp.length")
-_FIELDS_09 = (
-    *("amqp.method.class", "amqp.method.method", "amqp.method.arguments.delivery_tag"),
-    *("amqp.method.arguments.exchange", "amqp.method.arguments.routing_key"),
-    *("amqp.method.properties.message_id", "amqp.payload"),
-)
-_FIELDS_10 = (
-    *("amqp.performative", "amqp.performative.arguments.handle"),
-    *("amqp.performative.arguments.deliveryId", "amqp.performative.arguments.deliveryTag"),
-    *("amqp.performative.arguments.linkCredit", "amqp.performative.arguments.first"),
-)
-FIELDS = {"0-9-1": _FIELDS + _FIELDS_09, "1.0": _FIELDS + _FIELDS_10}
 HEADER = f"{'what':<34} {'CPU s':>8} {'wall s':>8} {'frames/s':>12} {'peak MB':>8} {'× tshark':>9}"
 
 
@@ -50,13 +41,24 @@ def measure(command: list[str], env: dict[str, str] | None = None) -> Run:
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, **(env or {})}
         )
+        peak = 0
+        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            peak = max(peak, high_water(process.pid))
+            time.sleep(POLL_SECONDS)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             errors.seek(0)
             raise click.ClickException(f"{command[0]}: {errors.read().decode()[-2000:]}")
     wall = time.perf_counter() - begun
-    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024)
+    return Run(usage.ru_utime + usage.ru_stime, wall, peak)
+
+
+def high_water(pid: int) -> int:
+    """Peak memory of a running process; ``ru_maxrss`` would count what its parent had as well."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
 
 
 def tshark(capture: Path, dialect: str) -> Run:

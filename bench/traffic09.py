@@ -6,6 +6,7 @@ import random
 import struct
 from collections.abc import Iterator
 
+from bench import mix
 from bench.packets import Conversation
 
 PORT = 5672
@@ -58,7 +59,7 @@ def handshake(talk: Conversation) -> None:
 
 def content(channel: int, number: int, rng: random.Random) -> bytes:
     """Header and body frames; three in ten messages have rich properties and a unique id."""
-    body = rng.randbytes(rng.choice((32, 120, 120, 400, 1500)))
+    body = mix.body(rng)
     properties = short("application/json")
     flags = _FLAGS_PLAIN
     if number % 10 < 3:
@@ -84,7 +85,7 @@ def rounds(talk: Conversation, rng: random.Random) -> Iterator[None]:
         channel = rng.randint(1, CHANNELS)
         key = short(f"work.{channel}")
         contents = []
-        for _ in range(rng.randint(4, 12)):
+        for _ in range(mix.burst(rng)):
             number += 1
             contents.append(content(channel, number, rng))
         publish = method(channel, 60, 40, b"\0\0" + short("orders") + key + b"\0")

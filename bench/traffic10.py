@@ -6,6 +6,7 @@ import random
 import struct
 from collections.abc import Iterator
 
+from bench import mix
 from bench.packets import Conversation
 
 PORT = 5672
@@ -85,7 +86,7 @@ def flow(handle: int, delivery_count: int) -> bytes:
 
 
 def message(number: int, rng: random.Random) -> bytes:
-    body = rng.randbytes(rng.choice((32, 120, 120, 400, 1500)))
+    body = mix.body(rng)
     sections = described(0x70, TRUE, ubyte(4))
     if number % 10 < 3:
         properties = (string(f"msg-{number:012d}"), NULL, string("q/out"), string("bench"))
@@ -112,7 +113,7 @@ def rounds(talk: Conversation, rng: random.Random, number: int) -> Iterator[None
     handshake(talk, number)
     delivery = 0
     while True:
-        size = rng.randint(4, 12)
+        size = mix.burst(rng)
         ids = range(delivery, delivery + size)
         messages = [message(i, rng) for i in ids]
         for side in (0, 1):  # link 0 carries client to server, link 1 back
