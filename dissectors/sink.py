@@ -3,19 +3,12 @@
 It knows no protocol. Decoders write rows into its buffers; the pipeline takes what is ready.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 
 from dissectors.core.arrow import take_batch
 from dissectors.core.rows import ROWS_PER_BATCH, RowBuffer
 from dissectors.problems import PROBLEM_CODES
 from dissectors.tables import CORE_TABLES, TABLES
-
-if TYPE_CHECKING:
-    from dissectors.tap import Tap
 
 FIRST_BYTES = 16
 # The tables that a whole capture's length lands in; the others stay small.
@@ -30,7 +23,7 @@ class Sink:
         self,
         has_payloads: bool = False,
         rows_per_batch: int = ROWS_PER_BATCH,
-        tap: Tap | None = None,
+        tap=None,
     ) -> None:
         # Who sees the octets of each frame besides its decoder; decoders ask for it.
         self.tap = tap

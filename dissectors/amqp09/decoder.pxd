@@ -40,6 +40,9 @@ cdef class Decoder09(StreamDecoder):
     cdef int _take_get_ok(
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
         Py_ssize_t last, long long number) except -1
+    cdef int _say_delivery(
+        self, int side, Py_ssize_t size, Channel channel, long long name, Transfer t,
+        Arguments known) except -1
     cdef int _take_ack(
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
         Py_ssize_t last, long long number, long long key) except -1

@@ -244,7 +244,6 @@ class Decoder09(StreamDecoder):
         last: cython.Py_ssize_t,
         number: cython.longlong,
     ) -> cython.int:
-        base: cython.Py_ssize_t
         tag: cython.ulonglong
         t: Transfer
         channel: Channel
@@ -276,13 +275,7 @@ class Decoder09(StreamDecoder):
             known.routing_key,
             self,
         )
-        t.arguments = known
-        base = self.row(side, size, number, W_METHOD, N_DELIVER)
-        self.say_transfer(base, channel, t)
-        self.say_tag(base, tag)
-        self.frames.cells[base + F_REDELIVERED] = buf[tag_at + 8] & 1
-        self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
-        return 1
+        return self._say_delivery(side, size, channel, N_DELIVER, t, known)
 
     def _take_get_ok(
         self,
@@ -294,7 +287,6 @@ class Decoder09(StreamDecoder):
         last: cython.Py_ssize_t,
         number: cython.longlong,
     ) -> cython.int:
-        base: cython.Py_ssize_t
         tag: cython.ulonglong
         t: Transfer
         channel: Channel
@@ -307,11 +299,23 @@ class Decoder09(StreamDecoder):
         tag = be64(buf, at)
         channel = self.channel(number, side)
         t = self.rare.get_ok(channel, side, tag, buf[at + 8] & 1, known.exchange, known.routing_key)
+        return self._say_delivery(side, size, channel, N_GET_OK, t, known)
+
+    def _say_delivery(
+        self,
+        side: cython.int,
+        size: cython.Py_ssize_t,
+        channel: Channel,
+        name: cython.longlong,
+        t: Transfer,
+        known: Arguments,
+    ) -> cython.int:
+        """The row of a deliver or get-ok."""
+        base: cython.Py_ssize_t = self.row(side, size, channel.number, W_METHOD, name)
         t.arguments = known
-        base = self.row(side, size, number, W_METHOD, N_GET_OK)
         self.say_transfer(base, channel, t)
-        self.say_tag(base, tag)
-        self.frames.cells[base + F_REDELIVERED] = buf[at + 8] & 1
+        self.say_tag(base, t.tag)
+        self.frames.cells[base + F_REDELIVERED] = t.is_redelivered
         self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
