@@ -99,9 +99,13 @@ def _dictionary(
 def _texts(values: list[str]) -> pa.Array:
     """Octets off the wire that are no UTF-8 were kept as surrogates: they are spelled out. Made
     of buffers, because pa.array() imports pandas to see whether it was given one of its arrays."""
-    octets = [value.encode("utf-8", "backslashreplace") for value in values]
-    lengths = np.fromiter(map(len, octets), dtype=np.int64, count=len(octets))
-    return _strings(pa.string(), _offsets(lengths), pa.py_buffer(b"".join(octets)), None, 0)
+    joined = "".join(values)
+    octets = joined.encode("utf-8", "backslashreplace")
+    parts: list[str] | list[bytes] = values
+    if len(octets) != len(joined):
+        parts = [value.encode("utf-8", "backslashreplace") for value in values]
+    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    return _strings(pa.string(), _offsets(lengths), pa.py_buffer(octets), None, 0)
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -26,3 +26,13 @@ def test_dictionaries_hold_the_strings_of_their_own_column_only() -> None:
     assert batch.column("exchange").dictionary.to_pylist() == ["logs"]
     assert batch.column("exchange").to_pylist() == [None, "logs"] * 500
     assert batch.column("routing_key").to_pylist() == [f"key {n}" for n in range(1000)]
+
+
+def test_texts_of_any_kind_stand_beside_each_other() -> None:
+    """ASCII, other scripts, octets that are no UTF-8 (kept as surrogates), and nothing at all."""
+    rows = RowBuffer(TRANSFERS, lambda _buffer: None)
+    keys = ["plain", "größer", "鍵", "", b"cut \xff".decode("utf-8", "surrogateescape")]
+    for key in keys:
+        rows.append({"routing_key": key})
+    column = take_batch(rows).column("routing_key")
+    assert column.to_pylist() == ["plain", "größer", "鍵", "", "cut \\udcff"]
