@@ -26,14 +26,14 @@ def finish_message(
     end: cython.Py_ssize_t,
 ) -> cython.int:
     """Read the message in buf[start:end], all of which has come."""
+    link: Link = delivery.link
     if state.reader is not None:
         state.reader.finish(state, delivery, buf[start:end])
         return 0
-    if delivery.is_whole and not scan_message(delivery, buf, start, end):
+    if delivery.is_whole and not scan_message(delivery, link, buf, start, end):
         _read_by_tables(state, delivery, buf[start:end])
     elif not delivery.is_whole:
         delivery.body_bytes = delivery.message_bytes
-    link: Link = delivery.link
     if link.is_coordinator:
         state.transactions.asked(delivery, buf[start:end])
     if link.is_secret or (link.is_inferred and PUT_TOKEN in delivery.head):

@@ -10,7 +10,6 @@ cdef class DeliveryState:
     cdef public long long word
 
 @cython.final
-@cython.freelist(1024)
 cdef class Delivery:
     cdef public long long transfer_id
     cdef public int side

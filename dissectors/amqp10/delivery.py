@@ -35,6 +35,9 @@ class DeliveryState:
         self.word = word(name)
 
 
+# The compiler heeds this here only, not in the .pxd.
+@cython.freelist(256)
+@cython.cclass
 class Delivery:
     """A delivery in the making. Numbers that are not known are NULL."""
 

@@ -1,6 +1,7 @@
+from dissectors.amqp10.head_values cimport primitive_text, read_timestamp
 from dissectors.amqp10.octets cimport (
-    after_code, cut, is_ascii, is_same, list_count, list_items, read_boolean, read_code, read_u32,
-    read_uint, skip_value)
+    after_code, cut, is_ascii, is_same, list_count, list_items, read_boolean, read_code, read_uint,
+    skip_value)
 from dissectors.core.rows cimport RowBuffer
 
 cdef class HeadReader:
@@ -37,6 +38,3 @@ cdef class HeadReader:
     cdef int _put(
         self, RowBuffer rows, Py_ssize_t base, Py_ssize_t place, bytes buf, Py_ssize_t start,
         Py_ssize_t stop) except -1
-
-cdef long long _timestamp(bytes buf, Py_ssize_t at) except? -1
-cpdef object primitive_text(bytes buf, Py_ssize_t at, Py_ssize_t stop)

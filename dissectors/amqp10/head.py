@@ -5,11 +5,11 @@ Fields that have a column are read where they stand; annotations, application-pr
 and the remaining fields become JSON, once per distinct octets.
 """
 
-import uuid
 from array import array
 
 import cython
 
+from dissectors.amqp10.head_values import primitive_text, read_timestamp
 from dissectors.amqp10.octets import (
     after_code,
     cut,
@@ -19,7 +19,6 @@ from dissectors.amqp10.octets import (
     list_items,
     read_boolean,
     read_code,
-    read_u32,
     read_uint,
     skip_value,
 )
@@ -267,7 +266,7 @@ class HeadReader:
                     has_more = 1
                 elif i == CREATION_TIME:
                     if buf[at] == 0x83:
-                        rows.cells[base + T_CREATED] = _timestamp(buf, at + 1)
+                        rows.cells[base + T_CREATED] = read_timestamp(buf, at + 1)
                 elif not self._text(rows, base, i, buf, at, stop):
                     has_more = 1
             at = stop
@@ -312,36 +311,3 @@ class HeadReader:
             self.last_codes[place] = rows.text(last.decode())
         rows.cells[base + self.columns[place]] = self.last_codes[place]
         return 1
-
-
-def _timestamp(buf: bytes, at: cython.Py_ssize_t) -> cython.longlong:
-    """Eight octets with a sign (1.0 §1.6.17)."""
-    high: cython.longlong = read_u32(buf, at)
-    if high >= 0x80000000:
-        high -= 0x100000000
-    return high * 0x100000000 + read_u32(buf, at + 4)
-
-
-def primitive_text(buf: bytes, at: cython.Py_ssize_t, stop: cython.Py_ssize_t):
-    """An id, address or name as text: strings as they are, numbers in decimal, UUIDs in their
-    usual form, binary as its UTF-8 if that can be printed, else hex. None for other types."""
-    code: cython.int = buf[at]
-    if code == 0xA1 or code == 0xA3 or code == 0xA0:
-        raw = buf[at + 2 : stop]
-    elif code == 0xB1 or code == 0xB3 or code == 0xB0:
-        raw = buf[at + 5 : stop]
-    elif code == 0x53:
-        return str(buf[at + 1])
-    elif code == 0x80:
-        return str(int.from_bytes(buf[at + 1 : stop], "big"))
-    elif code == 0x44:
-        return "0"
-    elif code == 0x98:
-        return str(uuid.UUID(bytes=buf[at + 1 : stop]))
-    else:
-        return None
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return raw.hex()
-    return raw.hex() if (code == 0xA0 or code == 0xB0) and not text.isprintable() else text

@@ -38,6 +38,7 @@ F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))
 W_DISPOSITION = cython.declare(cython.longlong, word("disposition"))
+STRANGE = cython.declare(object, UNREAD)
 
 
 def take_disposition(
@@ -77,7 +78,7 @@ def take_disposition(
             if stop < 0:
                 return 0
             outcome = plain_outcome(buf, at, stop)
-            if outcome is UNREAD:
+            if outcome is STRANGE:
                 return 0
             at = stop
             continue

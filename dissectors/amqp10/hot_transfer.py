@@ -42,6 +42,7 @@ W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))
 W_TRANSFER = cython.declare(cython.longlong, word("transfer"))
 W_INCOMPLETE = cython.declare(cython.longlong, word("incomplete"))
+STRANGE = cython.declare(object, UNREAD)
 
 
 def take_transfer(
@@ -88,7 +89,7 @@ def take_transfer(
                 return 0
             if i == 7:
                 outcome = plain_outcome(buf, at, stop)
-                if outcome is UNREAD:
+                if outcome is STRANGE:
                     return 0
             elif i == 2 and buf[at] == 0xA0:
                 tag = cut(buf, at + 2, stop)

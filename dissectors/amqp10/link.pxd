@@ -30,6 +30,7 @@ cdef class Link:
     cdef public str end_reason
     cdef public object resumes
     cdef public Delivery current
+    cdef public bytes last_head
     cdef public long long delivery_count
     cdef public long long limit
     cdef public long long receiver_credit

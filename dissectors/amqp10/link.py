@@ -46,6 +46,7 @@ class Link:
         self.end_reason: str | None = None
         self.resumes: int | None = None
         self.current = None
+        self.last_head: bytes | None = None
         self.delivery_count = NULL
         self.limit = NULL
         self.receiver_credit = NULL

@@ -8,7 +8,8 @@ import cython
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from dissectors.amqp10.delivery import Delivery
-from dissectors.amqp10.octets import after_code, cut, read_code, skip_value
+from dissectors.amqp10.link import Link
+from dissectors.amqp10.octets import after_code, cut, is_same, read_code, skip_value
 from dissectors.core.rows import NULL_CELL, signed_int64
 from dissectors.core.words import word
 
@@ -25,7 +26,11 @@ KIND_VALUE = cython.declare(cython.longlong, word("value"))
 
 
 def scan_message(
-    delivery: Delivery, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
+    delivery: Delivery,
+    link: Link,
+    buf: bytes,
+    start: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
 ) -> cython.int:
     """Fill the delivery's head (all sections but the body), body kind, size and hash.
 
@@ -82,17 +87,20 @@ def scan_message(
     if tail is not None:
         delivery.head = buf[start:head_end] + tail
     elif head_end > start:
-        delivery.head = cut(buf, start, head_end)
+        # Messages without properties of their own have the head of the one before.
+        if link.last_head is None or not is_same(buf, start, head_end, link.last_head):
+            link.last_head = cut(buf, start, head_end)
+        delivery.head = link.last_head
     delivery.body_kind = kind
     delivery.body_bytes = body_bytes
     if hasher is not None:
         delivery.body_hash = signed_int64(hasher.intdigest())
     elif sections:
+        digest = xxh3_64_intdigest(cut(buf, body_start, body_end))
         if cython.compiled:
-            digest = xxh3_64_intdigest(cut(buf, body_start, body_end))
             delivery.body_hash = cython.cast(cython.longlong, digest)
         else:
-            delivery.body_hash = signed_int64(xxh3_64_intdigest(buf[body_start:body_end]))
+            delivery.body_hash = signed_int64(digest)
     return 1
 
 

@@ -3,6 +3,7 @@
 import cython
 
 _MASK = cython.declare(cython.longlong, 0xFFFFFFFF)
+_SPAN = cython.declare(cython.longlong, 0x100000000)
 _HALF = cython.declare(cython.longlong, 0x80000000)
 
 
@@ -14,4 +15,4 @@ def serial_add(number: cython.longlong, steps: cython.longlong) -> cython.longlo
 def serial_diff(later: cython.longlong, earlier: cython.longlong) -> cython.longlong:
     """Steps from `earlier` to `later`; negative if it comes before (RFC 1982 §3.2)."""
     steps: cython.longlong = (later - earlier) & _MASK
-    return steps - 0x100000000 if steps >= _HALF else steps
+    return steps - _SPAN if steps >= _HALF else steps

@@ -1,5 +1,8 @@
+cimport cython
+
 from dissectors.amqp10.delivery cimport Delivery
 
+@cython.final
 cdef class Unsettled:
     cdef public list ring
     cdef public Py_ssize_t mask
