@@ -40,8 +40,9 @@ LOOPBACK_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
 }
 # Fewer, larger shuffles than Spark's 200: these machines have few cores.
+LOCAL_PARTITIONS = max(4, 2 * (os.cpu_count() or 1))
 LOCAL_SETTINGS = {
-    "spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1))),
+    "spark.sql.shuffle.partitions": str(LOCAL_PARTITIONS),
     "spark.driver.memory": DRIVER_MEMORY,
     # Chunks come packed, and what is shuffled stays in this machine's memory for the most part.
     "spark.shuffle.compress": "false",
@@ -59,6 +60,13 @@ SMALL_SETTINGS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 SMALL_BYTES = 4 * 1024 * 1024
+# For input that is computed before the JVM's second compiler has earned what it costs.
+MEDIUM_SETTINGS = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+}
+MEDIUM_BYTES = 256 * 1024 * 1024
+# Octets of captures for each partition of a shuffle; Spark joins those that turn out small.
+BYTES_PER_SHUFFLE_PARTITION = 64 * 1024 * 1024
 _ROOT = str(Path(__file__).resolve().parents[1])
 
 
@@ -83,8 +91,13 @@ def session(
 
 def settings_for(input_bytes: int, master: str | None) -> dict[str, str]:
     """What suits input of this size; a cluster has settings of its own."""
-    is_small = input_bytes <= SMALL_BYTES and is_local(master or LOCAL_MASTER)
-    return SMALL_SETTINGS if is_small else {}
+    if not is_local(master or LOCAL_MASTER):
+        return {}
+    if input_bytes <= SMALL_BYTES:
+        return SMALL_SETTINGS
+    partitions = max(LOCAL_PARTITIONS, input_bytes // BYTES_PER_SHUFFLE_PARTITION)
+    settings = MEDIUM_SETTINGS if input_bytes <= MEDIUM_BYTES else {}
+    return {**settings, "spark.sql.shuffle.partitions": str(partitions)}
 
 
 def is_local(master: str) -> bool:

@@ -123,19 +123,23 @@ def place(row: Row) -> str:
 
 
 def _outcome(row: Row) -> str:
-    text = f"{row['count']:,} {row['outcome'] or 'without an outcome'}"
+    text = f"{row['count']:,} {row['outcome'] or _no_outcome(row)}"
     if row["latency_count"]:
         text += (
             f", settled in {duration_text(row['p50_ns'])}"
-            f" (p99 {duration_text(row['p99_ns'])}, max {duration_text(row['max_ns'])}"
+            f" (median; p99 {duration_text(row['p99_ns'])}, max {duration_text(row['max_ns'])}"
             f"{'' if row['is_exact'] else ', approximate'})"
         )
     if row["batch_mean"] and row["batch_mean"] > 1:
-        text += f", {row['batch_mean']:.3g} per frame"
+        text += f", {row['batch_mean']:.3g} by one frame"
     notes = {"redelivered": "redelivered_count", "never settled": "unsettled_count"}
     for note, column in notes.items():
         text += f", {row[column]:,} {note}" if row[column] else ""
     return text
+
+
+def _no_outcome(row: Row) -> str:
+    return "without an outcome" if row["unsettled_count"] else "sent without asking for an answer"
 
 
 def _credit(row: Row) -> str:
@@ -147,7 +151,7 @@ def _credit(row: Row) -> str:
         full = f", full {row['saturated_share']:.0%} of the time" if row["saturated_share"] else ""
         parts.append(f"prefetch {row['prefetch_count']:,}{full}")
     if row["starved_ns"] >= _WORTH_SAYING_NS:
-        parts.append(f"starved for {duration_text(row['starved_ns'])}")
+        parts.append(f"its sender had to wait {duration_text(row['starved_ns'])}")
     return "; ".join(parts)
 
 
@@ -163,15 +167,24 @@ def _latency_lines(latencies: pd.DataFrame) -> list[str]:
         if rows.empty:
             continue
         worst = _plain(rows.sort_values("max_ns", ascending=False).head(1))[0]
-        typical = worst["p50_ns"] if worst["p50_ns"] is not None else worst["mean_ns"]
+        middle, typical = ("median", worst["p50_ns"])
+        if typical is None:  # round trips: of them only extremes and mean are kept
+            middle, typical = ("mean", worst["mean_ns"])
         count = int(rows["count"].sum()) if rows["count"].notna().any() else len(rows)
-        where = worst["what"] or worst["address"] or worst["client"] or worst["dialect"] or ""
+        where = worst["what"] or _whose(worst)
         lines.append(
             f"{_INDENT}{name:<20} {count:>9,} ×   {duration_text(rows['min_ns'].min()):>9} … "
-            f"{duration_text(worst['max_ns']):>9}   slowest {where}, "
-            f"typically {duration_text(typical)} there"
+            f"{duration_text(worst['max_ns']):>9}   slowest {where} "
+            f"({middle} {duration_text(typical)})"
         )
-    return ["Latencies", *lines] if lines else []
+    head = "Latencies  how many, the shortest … the longest, and who had that"
+    return [head, *lines] if lines else []
+
+
+def _whose(row: Row) -> str:
+    if row["address"] is not None or row["link_id"] is not None:
+        return place(row)
+    return str(row["client"] or row["dialect"] or "(all)")
 
 
 def _end_to_end(tables: Tables) -> dict[str, Any]:
@@ -197,7 +210,7 @@ def _end_to_end_lines(tables: Tables) -> list[str]:
     line = (
         f"{count_text(found['matched'], 'message')} followed from publisher to consumer "
         f"({found['certain']:,} with certainty): {duration_text(found['residence_p50_ns'])} in the "
-        f"broker (p99 {duration_text(found['residence_p99_ns'])}, "
+        f"broker (median; p99 {duration_text(found['residence_p99_ns'])}, "
         f"max {duration_text(found['residence_max_ns'])})"
     )
     line += f", {found['redelivered']:,} redelivered" if found["redelivered"] else ""

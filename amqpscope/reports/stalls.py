@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from amqpscope.reports.units import count_text, duration_text
+from amqpscope.reports.units import count_text, duration_text, time_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,8 @@ def _sentence(group: dict[str, Any]) -> list[str]:
     name = os.path.basename(group["capture"])
     return [
         f"  {duration_text(group['total_ns']):>9}  {text}{still}",
-        f"{'':11}  {times}{duration_text(group['longest_ns'])}: "
+        f"{'':11}  {times}{duration_text(group['longest_ns'])} from "
+        f"{time_text(group['longest_start_ts_ns'])}: "
         f"packet{'s' if until else ''} {group['start_packet_no']}{until} of {name}",
     ]
 

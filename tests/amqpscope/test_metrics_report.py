@@ -69,7 +69,7 @@ def test_every_cause_has_its_sentence(
 ) -> None:
     text = as_text(write(tmp_path, stalls=[stall(cause, stalled, by, 250, 12, **cells)]))
     assert words in text
-    assert "250 ms: packets 12–15 of night.pcap" in text
+    assert "250 ms from 1970-01-01 00:00:00.000 UTC: packets 12–15 of night.pcap" in text
 
 
 def test_every_cause_of_the_definitions_is_spoken_of() -> None:
@@ -101,14 +101,21 @@ def test_links_latencies_and_journeys(tmp_path: Path) -> None:
     took = {**PEERS, "measure": "deliver-settle", "count": 60, "min_ns": 100 * MS,
             "p50_ns": 202 * MS, "max_ns": 207 * MS, "address": "orders"}  # fmt: skip
     leg = {"residence_ns": 5 * MS, "confidence": 1.0, "hop_no": 1}
-    folder = write(tmp_path, settlement=[settled], flow_control=[credit], latencies=[took],
+    forgotten = {**PEERS, "link_id": 2, "kind": "publisher", "address": "", "direction": "c2s",
+                 "count": 7, "guarantee": "at-most-once"}  # fmt: skip
+    folder = write(tmp_path, settlement=[settled, forgotten], flow_control=[credit],
+                   latencies=[took],
                    end_to_end=[leg, {**leg, "confidence": 0.5, "redelivery_count": 1}])  # fmt: skip
     text = as_text(folder)
     assert "Stalls    none: nobody held up anybody" in text
     assert "← orders" in text and "60 messages, 12.0 kB, at-least-once" in text
-    assert "settled in 202 ms (p99 206 ms, max 207 ms), 5 per frame, 2 never settled" in text
-    assert "prefetch 10, full 91% of the time; starved for 1.01 s" in text
-    assert "deliver → settle" in text and "slowest orders, typically 202 ms there" in text
+    assert (
+        "settled in 202 ms (median; p99 206 ms, max 207 ms), 5 by one frame, 2 never settled"
+        in text
+    )
+    assert "prefetch 10, full 91% of the time; its sender had to wait 1.01 s" in text
+    assert "7 sent without asking for an answer" in text
+    assert "deliver → settle" in text and "slowest orders (median 202 ms)" in text
     assert "2 messages followed from publisher to consumer (1 with certainty): 5 ms in" in text
     assert json.loads(as_json(folder))["end_to_end"]["redelivered"] == 1
 
