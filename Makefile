@@ -19,9 +19,9 @@ test: system-packages $(VENV)/.test $(VENV)/.built tests/live/node_modules/.inst
 quick: $(VENV)/.test $(VENV)/.built
 	$(PY) -m pytest -m "not live and not slow"
 
-# The race against tshark on generated captures (MEGABYTES=500 for the long distance), then
+# The race against tshark on generated captures (MEGABYTES=1000 for the long distance), then
 # replay against pika.
-MEGABYTES ?= 60
+MEGABYTES ?= 250
 bench: system-packages $(VENV)/.test $(VENV)/.built
 	$(PY) -m bench.race --megabytes $(MEGABYTES)
 	$(PY) -m bench.replay_race

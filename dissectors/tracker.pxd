@@ -25,5 +25,6 @@ cdef class Tracker:
     cdef public long long unreadable_count
 
     cpdef int pump(self) except -1
+    cpdef bint _is_over(self, Flow flow, int side, long long order_ns) except -1
     cpdef int _sweep(self, long long order_ns) except -1
     cpdef int segment(self, long long ts_ns, long long packet_no) except -1

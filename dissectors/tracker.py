@@ -157,7 +157,7 @@ class Tracker:
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _is_over(self, flow: Flow, side, order_ns) -> bool:
+    def _is_over(self, flow: Flow, side: cython.int, order_ns: cython.longlong) -> cython.bint:
         """Whether this packet belongs to a new connection on the same addresses.
 
         The timeline's order never falls, so that this says the same whether or not packets of

@@ -17,6 +17,7 @@ MAX_MANDATORY = 1024
 # Publishes and acks of one transaction that wait for its end.
 MAX_IN_TRANSACTION = 1 << 18
 
+UNSETTLED_LIMIT = cython.declare(cython.Py_ssize_t, MAX_UNSETTLED)
 PUBLISH = cython.declare(cython.longlong, codes.PUBLISH)
 DELIVER = cython.declare(cython.longlong, codes.DELIVER)
 
@@ -91,7 +92,7 @@ class Channel(Settling):
             t.has_tag = True
             t.is_held = True
             self.unconfirmed[self.publish_no] = t
-            if len(self.unconfirmed) > MAX_UNSETTLED:
+            if len(self.unconfirmed) > UNSETTLED_LIMIT:
                 self._drop_oldest(self.unconfirmed, "unconfirmed publishes", dec)
         elif self.transaction is not None:
             self.state.add_to_transaction(self, t, dec)

@@ -25,7 +25,7 @@ from dissectors.tables import FRAMES
 # Argument lists remembered per connection, so that their JSON is made once.
 MAX_REMEMBERED = 4096
 # A frame over the agreed frame-max is still a frame up to here; beyond, its size is garbage.
-MAX_PLAUSIBLE_BYTES = 16 * 1024 * 1024
+MAX_PLAUSIBLE_BYTES = cython.declare(cython.longlong, 16 * 1024 * 1024)
 FRAME_END = cython.declare(cython.int, 0xCE)
 FRAME_END_SIZE = cython.declare(cython.int, 1)
 PROTOCOL_HEADER_SIZE = cython.declare(cython.int, 8)

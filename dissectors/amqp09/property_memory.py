@@ -75,7 +75,7 @@ class PropertyMemory:
         self.texts: dict = {}
         # octets of a field table → (JSON member, type system, error)
         self.tables: dict = {}
-        # The basic class's list that was looked for last.
+        # The basic class's list that was looked for last, of those that may come again.
         self.last = None
         # What `texts` has of the last short string, by property.
         self.last_texts: list = [None] * BASIC_COUNT
@@ -131,7 +131,7 @@ class PropertyMemory:
                 if len(self.known) >= MAX_REMEMBERED:
                     self.known.clear()
                 self.known[key] = p
-        if is_basic:
+        if is_basic and key is not None:
             self.last = p
         return p
 

@@ -19,6 +19,7 @@ MAX_UNSETTLED = 1 << 20
 # Messages of one channel that are staged, or wait for an answer without tag.
 MAX_HELD = 1 << 16
 
+UNSETTLED_LIMIT = cython.declare(cython.Py_ssize_t, MAX_UNSETTLED)
 MAX_UINT64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 
 NONE = cython.declare(cython.longlong, codes.NONE)
@@ -58,7 +59,7 @@ class Settling(Contents):
         t.link.unsettled_count += 1
         if len(self.deliveries) == 1 or tag < self.deliveries_low:
             self.deliveries_low = tag
-        if len(self.deliveries) > MAX_UNSETTLED:
+        if len(self.deliveries) > UNSETTLED_LIMIT:
             self._drop_oldest(self.deliveries, "unsettled deliveries", dec)
         return 0
 

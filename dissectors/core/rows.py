@@ -26,7 +26,7 @@ COLUMN_STRIDE = cython.declare(cython.Py_ssize_t, ROWS_PER_BATCH + 72)
 FIRST_ROWS = 256
 GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
-HEAP_BYTES_PER_BATCH = 8 * 1024 * 1024
+HEAP_BYTES_PER_BATCH = cython.declare(cython.Py_ssize_t, 8 * 1024 * 1024)
 
 DIGIT_0 = cython.declare(cython.int, 0x30)
 HEX_DIGITS = cython.declare(bytes, b"0123456789abcdef")

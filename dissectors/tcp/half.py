@@ -11,6 +11,11 @@ import cython
 MAX_AHEAD = cython.declare(cython.longlong, 64 * 1024 * 1024)
 FAR_SEGMENTS_BELIEVED = cython.declare(cython.int, 4)
 
+# Declared, because the compiler takes a literal of this size for a Python number.
+SEQ_MASK = cython.declare(cython.longlong, 0xFFFFFFFF)
+SEQ_HALF = cython.declare(cython.longlong, 0x80000000)
+SEQ_SPACE = cython.declare(cython.longlong, 0x100000000)
+
 
 class HalfStream:
     """``delivered`` is the offset up to which the stream was handed on, gaps included."""
@@ -45,19 +50,19 @@ class HalfStream:
     def anchor(self, seq: cython.longlong) -> cython.int:
         """The stream's first data byte has this sequence number."""
         self.is_anchored = True
-        self.next_seq = seq & 0xFFFFFFFF
+        self.next_seq = seq & SEQ_MASK
         return 0
 
     def offset_of(self, seq: cython.longlong) -> cython.longlong:
         """Stream offset of a sequence number: the one nearest to where we are."""
-        delta: cython.longlong = (seq - self.next_seq) & 0xFFFFFFFF
-        if delta >= 0x80000000:
-            delta -= 0x100000000
+        delta: cython.longlong = (seq - self.next_seq) & SEQ_MASK
+        if delta >= SEQ_HALF:
+            delta -= SEQ_SPACE
         return self.delivered + delta
 
     def advance(self, count: cython.longlong) -> cython.int:
         self.delivered += count
-        self.next_seq = (self.next_seq + count) & 0xFFFFFFFF
+        self.next_seq = (self.next_seq + count) & SEQ_MASK
         return 0
 
     def is_believable(self, offset: cython.longlong) -> cython.int:
