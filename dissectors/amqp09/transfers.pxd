@@ -1,5 +1,3 @@
-cimport cython
-
 from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.properties cimport Properties
 from dissectors.amqp09.wire cimport cut
@@ -19,9 +17,6 @@ cdef class Link:
     cdef public bint is_ended
     cdef public dict row
 
-# Nothing that it refers to refers back: no cycle can hold it.
-@cython.no_gc
-@cython.freelist(256)
 cdef class Transfer:
     cdef public long long transfer_id
     cdef public long long kind

@@ -90,6 +90,10 @@ class Link:
         self.row: dict = {}
 
 
+# Nothing that it refers to refers back: no cycle can hold it.
+@cython.no_gc
+@cython.freelist(256)
+@cython.cclass
 class Transfer:
     """One message, from its first frame to its settlement; made by `new_transfer`."""
 

@@ -12,6 +12,7 @@ from dissectors.core.connection import Connection
 
 # A frame longer than this is not kept in memory; its bytes are skipped and said so.
 MAX_FRAME_BYTES = 32 * 1024 * 1024
+FRAME_LIMIT = cython.declare(cython.Py_ssize_t, MAX_FRAME_BYTES)
 # While the next frame is searched for, at most this much is held before the oldest is given up.
 MAX_SEARCH_BYTES = 512 * 1024
 # A stream that turns to garbage this often is not worth reading further.
@@ -158,7 +159,7 @@ class StreamDecoder:
                 else:
                     self.conn.skip(end - start)
                 return 0
-            if size > MAX_FRAME_BYTES:
+            if size > FRAME_LIMIT:
                 self._pass_large(
                     side, state, bytes(buf[start : min(end, start + 16)]), offset, size
                 )
@@ -319,7 +320,7 @@ class StreamDecoder:
             start += 1
             head = bytes(state.carry)
             state.need = self.frame_size(side, head, 0, len(head))
-            if state.need < 0 or state.need > MAX_FRAME_BYTES:
+            if state.need < 0 or state.need > FRAME_LIMIT:
                 self._bad_carry(side, state, head, state.need)
                 return (
                     start if state.mode == SEARCHING else self._fill(side, state, buf, start, end)
