@@ -108,7 +108,8 @@ def test_the_compiled_archive(stranger: dict[str, str], tmp_path: Path) -> None:
     places = dict(line.split(": ") for line in done.stdout.splitlines() if ": /" in line)
     assert places["driver"].startswith(str(tmp_path / "driver"))
     assert "/amqpscope/dissectors/" in places["worker"]
-    assert str(ROOT) not in places["worker"]
+    # Not ours, but its own copy: Spark's folder for it may well be inside a clone's environment.
+    assert not places["worker"].startswith(str(ROOT / "dissectors"))
     # Compiled where it is here.
     name = Path(dissectors.tracker.__file__).name
     assert {Path(place).name for place in places.values()} == {name}
