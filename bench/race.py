@@ -18,9 +18,9 @@ from pathlib import Path
 import click
 import pyarrow.parquet as pq
 
-from amqpscope import backend
 from bench.generate import generate
 from bench.tshark_fields import FIELDS
+from dissectors import backend
 
 POLL_SECONDS = 0.02
 DISSECT = "from amqpscope.cli.main import main; main()"
