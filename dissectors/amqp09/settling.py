@@ -183,14 +183,18 @@ class Settling(Contents):
             t.tag = number
             t.has_tag = True
             waiting[number] = t
+        low, last = min(waiting, default=1), max(waiting, default=0)
         for confirm in unplaced.confirms:
+            settled = []
             if confirm.is_multiple:
-                tags = [n for n in waiting if n <= confirm.tag or confirm.tag == 0]
-            else:
-                tags = [confirm.tag] if confirm.tag in waiting else []
+                top = min(confirm.tag or last, last)
+                if top >= low:
+                    settled = self._take_up_to(waiting, low, top)
+                    low = top + 1
+            elif confirm.tag in waiting:
+                settled = [waiting.pop(confirm.tag)]
             kind = RANGE if confirm.is_multiple else SINGLE
-            for number in tags:
-                t = waiting.pop(number)
+            for t in settled:
                 self._finish(
                     t,
                     confirm.outcome,
@@ -200,7 +204,7 @@ class Settling(Contents):
                     confirm.packet_no,
                     confirm.ts_ns,
                 )
-            if not tags:
+            if not settled:
                 self._unknown_confirm(1 - self.state.client_side, confirm.tag, dec)
         self.publish_no = max(self.publish_no, unplaced.before + len(unplaced.publishes))
         self.unconfirmed = waiting
