@@ -1,7 +1,8 @@
 """What busy traffic looks like: sizes and bursts that both families' generators draw from.
 
-Our own recordings of brokers and clients (``samples/``) have 1.2 to 3.2 frames a packet and 90 to
-220 octets a frame, bulk transfers aside: most messages are short and many are sent one by one.
+Thirteen of our own recordings (``samples/``) were counted: bulk transfers aside, they have 0.75 to
+3.2 frames a packet and 90 to 220 octets a frame. Most messages are short and many are sent one by
+one. What is made here has 3.4 frames a packet of 92 octets (0-9-1) and 1.5 of 197 (1.0).
 """
 
 from __future__ import annotations
