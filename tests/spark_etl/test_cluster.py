@@ -1,4 +1,5 @@
-"""Real distribution: other processes, started here, give the same tables; so does a lost executor.
+"""Real distribution: other processes, started here, give the same tables and metrics as this one;
+so they do when an executor is lost.
 
 The job runs by ``spark-submit`` with the code shipped by ``--py-files``, from a folder in which
 our packages are not to be found."""
@@ -14,27 +15,41 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyspark
 import pytest
 
+from spark_etl.analysis import Request, analyze
 from spark_etl.dist import write_sources
 from spark_etl.java import java_home
 from tests.samples import parts, sample
 from tests.spark_etl.comparing import differences, dissected, written
+from tests.spark_etl.metrics.comparing import metric_differences, metric_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
 SPARK_HOME = Path(pyspark.__file__).parent
-CAPTURES = [sample("01"), sample("02"), sample("05"), sample("10a"), *parts("23g"), *parts("23h")]
-# Metrics are the same DataFrames wherever they run, and have tests of their own.
+CAPTURES = [
+    *(sample(name) for name in ("01", "02", "05", "10a", "30")), *parts("23g"), *parts("23h")
+]  # fmt: skip
 DRIVER = """
 import sys
-import spark_etl.analysis
-spark_etl.analysis.write_metrics = lambda *arguments: []
-import spark_etl.metrics
 from spark_etl.job import main
 sys.exit(main())
 """
+# What is there, in the folder that the job writes to, once it is in the middle of a stage.
+IN_THE_MIDDLE = {"dissecting": "frames.parquet/*", "computing metrics": "_spells.parquet"}
+
+
+@pytest.fixture(scope="module")
+def in_local_mode(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("local") / "out"
+    analyze(spark, Request(CAPTURES, str(out)))
+    assert all(metric_rows(out).values())
+    return out
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -47,19 +62,21 @@ def environment(home: Path) -> dict[str, str]:
 @contextmanager
 def submitted(
     home: Path, master: str, out: Path, *settings: str
-) -> Iterator[subprocess.Popen[str]]:
+) -> Iterator[subprocess.Popen[bytes]]:
+    """The job, running; what it says goes to a file, for a full pipe would stop it."""
     driver = home / "driver.py"
     driver.write_text(DRIVER)
     archive = write_sources(home / "amqpscope.zip")
     options = [word for setting in settings for word in ("--conf", setting)]
-    job = subprocess.Popen(
-        [str(SPARK_HOME / "bin/spark-submit"), "--master", master, "--py-files", str(archive),
-         "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1", *options,
-         str(driver), "--input", *CAPTURES, "--output", str(out), "--partitions", "5",
-         "--split-bytes", "600000"],
-        cwd=home, env=environment(home), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    with log_of(home).open("wb") as log:
+        job = subprocess.Popen(
+            [str(SPARK_HOME / "bin/spark-submit"), "--master", master, "--py-files", str(archive),
+             "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1",
+             "--conf", "spark.sql.shuffle.partitions=3", *options,
+             str(driver), "--input", *CAPTURES, "--output", str(out), "--partitions", "5",
+             "--split-bytes", "600000"],
+            cwd=home, env=environment(home), stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
     try:
         yield job
     finally:
@@ -67,16 +84,21 @@ def submitted(
         job.wait()
 
 
-def check(job: subprocess.Popen[str], out: Path) -> None:
-    said, _ = job.communicate(timeout=400)
-    assert job.returncode == 0, said[-4000:]
+def log_of(home: Path) -> Path:
+    return home / "job.log"
+
+
+def check(job: subprocess.Popen[bytes], out: Path, local: Path) -> None:
+    job.wait(timeout=600)
+    assert job.returncode == 0, log_of(out.parent).read_text()[-4000:]
     assert differences(written(out), dissected(CAPTURES)) == {}
+    assert metric_differences(out, local) == {}
 
 
-def test_local_cluster(tmp_path: Path) -> None:
+def test_local_cluster(in_local_mode: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with submitted(tmp_path, "local-cluster[2,1,1024]", out) as job:
-        check(job, out)
+        check(job, out, in_local_mode)
 
 
 @contextmanager
@@ -137,17 +159,28 @@ def executors(home: Path) -> list[int]:
     return found
 
 
-def test_standalone_with_two_workers_of_which_one_loses_its_executor(tmp_path: Path) -> None:
+def kill_an_executor(home: Path, job: subprocess.Popen[bytes], stage: str) -> None:
+    """While both are at work in a stage; returns once the driver has noticed."""
+    log = log_of(home)
+    deadline = time.monotonic() + 400
+    while not (list(home.glob(f".out.*/{IN_THE_MIDDLE[stage]}")) and executors(home)[1:]):
+        assert job.poll() is None, log.read_text()[-3000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert "Lost executor" not in log.read_text()
+    os.kill(executors(home)[0], signal.SIGKILL)
+    wait_for(log, r"Lost executor \d+ on 127\.0\.0\.1")
+
+
+@pytest.mark.parametrize("stage", [None, *IN_THE_MIDDLE])
+def test_standalone_with_two_workers_of_which_one_loses_its_executor(
+    in_local_mode: Path, stage: str | None, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     with (
         standalone(tmp_path) as master,
         submitted(tmp_path, master, out, "spark.executor.memory=700m") as job,
     ):
-        # Files of the job are there: it is in the middle of its work.
-        deadline = time.monotonic() + 400
-        while not (list(tmp_path.glob(".out.*/frames.parquet/*")) and executors(tmp_path)[1:]):
-            assert job.poll() is None, job.communicate()[0][-3000:]
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        os.kill(executors(tmp_path)[0], signal.SIGKILL)
-        check(job, out)
+        if stage is not None:
+            kill_an_executor(tmp_path, job, stage)
+        check(job, out, in_local_mode)
