@@ -42,6 +42,7 @@ def dissect(
             for name, batch in batches:
                 counts[name] = counts.get(name, 0) + batch.num_rows
                 summary.add(name, batch)
+                batch.release()
     summary.other_connection_count = dissection.tracker.foreign_count
     return Result(
         captures,

@@ -15,9 +15,10 @@ import dissectors
 from amqpscope.dissection import rare_collections
 from amqpscope.progress import Progress
 from amqpscope.reports.aligned import AlignedTable
+from dissectors.core.arrow import to_arrow
 from dissectors.options import Options
+from dissectors.table_files import CsvTable, JsonLinesTable, TableWriter
 from dissectors.tables import TABLES, Table
-from dissectors.writers import CsvTable, JsonLinesTable, TableWriter
 
 FORMATS: dict[str, Callable[[Table, IO[bytes]], TableWriter]] = {
     "text": AlignedTable,
@@ -78,11 +79,12 @@ def look(
     names = list(question.shown.names())
     with rare_collections(), Progress(dissection, is_quiet=out.isatty()) as batches:
         for name, batch in batches:
-            if name != question.table.name:
-                continue
-            if question.where is not None:
-                batch = batch.filter(question.where(batch))
-            if batch.num_rows:
-                writer.write(batch.select(names))
+            if name == question.table.name:
+                rows = to_arrow(batch)
+                if question.where is not None:
+                    rows = rows.filter(question.where(rows))
+                if rows.num_rows:
+                    writer.write(rows.select(names))
+            batch.release()
     writer.close()
     return dissection.unreadable_because

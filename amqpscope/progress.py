@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from amqpscope.reports.units import bytes_text, duration_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from dissectors.core.rows import Batch
     from dissectors.pipeline import Dissection
 
 QUIET_SECONDS = 1.0
@@ -34,7 +33,7 @@ class Progress:
         self._last = self._begun + QUIET_SECONDS - REFRESH_SECONDS
         self._has_drawn = False
 
-    def __enter__(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def __enter__(self) -> Iterator[tuple[str, Batch]]:
         return self._batches()
 
     def __exit__(
@@ -47,8 +46,8 @@ class Progress:
             sys.stderr.write(_ERASE_LINE)
             sys.stderr.flush()
 
-    def _batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
-        for item in self._dissection:
+    def _batches(self) -> Iterator[tuple[str, Batch]]:
+        for item in self._dissection.batches():
             if self._is_shown:
                 self._draw()
             yield item

@@ -15,6 +15,8 @@ from dissectors.capture import CaptureError, open_packets
 from dissectors.capture.chunks import ChunkSource
 from dissectors.capture.decap import PacketView
 from dissectors.capture.paths import STDIN
+from dissectors.core.arrow import to_arrow
+from dissectors.core.rows import Batch
 from dissectors.options import Options
 from dissectors.sink import Sink
 from dissectors.tap import Tap
@@ -70,6 +72,13 @@ class Dissection:
         return self.source.total_bytes
 
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        for name, batch in self.batches():
+            record_batch = to_arrow(batch)
+            batch.release()
+            yield name, record_batch
+
+    def batches(self) -> Iterator[tuple[str, Batch]]:
+        """The same before it becomes Arrow's. Batches that are released cost no new memory."""
         try:
             while self.tracker.pump():
                 yield from self.sink.take_ready()
@@ -128,10 +137,10 @@ class FlowDissection:
         self.tracker.finish()
         return is_open
 
-    def take_ready(self) -> list[tuple[str, pa.RecordBatch]]:
+    def take_ready(self) -> list[tuple[str, Batch]]:
         return self.sink.take_ready()
 
-    def finish(self) -> list[tuple[str, pa.RecordBatch]]:
+    def finish(self) -> list[tuple[str, Batch]]:
         """After the last flow: the rows that are left."""
         self.sink.flush()
         return self.sink.take_ready()

@@ -3,10 +3,7 @@
 It knows no protocol. Decoders write rows into its buffers; the pipeline takes what is ready.
 """
 
-import pyarrow as pa
-
-from dissectors.core.arrow import take_batch
-from dissectors.core.rows import ROWS_PER_BATCH, RowBuffer
+from dissectors.core.rows import ROWS_PER_BATCH, Batch, RowBuffer
 from dissectors.problems import PROBLEM_CODES
 from dissectors.tables import CORE_TABLES, TABLES
 
@@ -17,7 +14,7 @@ _SMALL_BATCH = 4096
 
 
 class Sink:
-    """Row buffers by table, and ``ready``: (table name, record batch) in order of completion."""
+    """Row buffers by table, and ``ready``: (table name, batch) in order of completion."""
 
     def __init__(
         self,
@@ -27,7 +24,7 @@ class Sink:
     ) -> None:
         # Who sees the octets of each frame besides its decoder; decoders ask for it.
         self.tap = tap
-        self.ready: list[tuple[str, pa.RecordBatch]] = []
+        self.ready: list[tuple[str, Batch]] = []
         self.row_counts: dict[str, int] = {}
         self.capture: str | None = None
         names = [*CORE_TABLES, "payloads"] if has_payloads else list(CORE_TABLES)
@@ -98,7 +95,7 @@ class Sink:
             buffer.on_full = None
         self.buffers = {}
 
-    def take_ready(self) -> list[tuple[str, pa.RecordBatch]]:
+    def take_ready(self) -> list[tuple[str, Batch]]:
         ready, self.ready = self.ready, []
         return ready
 
@@ -106,4 +103,4 @@ class Sink:
         if buffer.count:
             name = buffer.table.name
             self.row_counts[name] += buffer.count
-            self.ready.append((name, take_batch(buffer)))
+            self.ready.append((name, buffer.take()))

@@ -7,13 +7,12 @@ the accepted attempt names in its answer become part of the result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from dissectors.tables import TABLES
-from dissectors.writers import ParquetTable
+from dissectors.table_files import ParquetTable
+from dissectors.tables import TABLES, Table
 from spark_etl.storage import Folder
 
 SUFFIX = ".parquet"
@@ -29,18 +28,22 @@ class Part:
 
 
 class PartWriter:
-    """Writes batches into one file per table, opened with the table's first batch."""
+    """Writes batches, cells or Arrow's as ``open_writer`` takes them, into one file per table,
+    opened with the table's first batch."""
 
-    def __init__(self, folder: Folder, label: str) -> None:
+    def __init__(
+        self, folder: Folder, label: str, open_writer: Callable[[Table, Any], Any]
+    ) -> None:
         self._folder = folder
         self._name = f"{label}{SUFFIX}"
-        self._open: dict[str, tuple[ParquetTable, Any]] = {}
+        self._open_writer = open_writer
+        self._open: dict[str, tuple[Any, Any]] = {}
         self._row_counts: dict[str, int] = {}
 
-    def write(self, table: str, batch: pa.RecordBatch) -> None:
+    def write(self, table: str, batch: Any) -> None:
         if table not in self._open:
             stream = (self._folder / f"{table}{SUFFIX}").make().open_new(self._name)
-            self._open[table] = (ParquetTable(TABLES[table], stream), stream)
+            self._open[table] = (self._open_writer(TABLES[table], stream), stream)
             self._row_counts[table] = 0
         self._open[table][0].write(batch)
         self._row_counts[table] += batch.num_rows

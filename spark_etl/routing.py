@@ -11,10 +11,13 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from dissectors.core.arrow import to_arrow
+from dissectors.core.rows import Batch
+from dissectors.table_files import ParquetTable, open_table
 from spark_etl.parts import Part, PartWriter
 from spark_etl.storage import Folder
 
-Batches = Iterable[tuple[str, pa.RecordBatch]]
+Batches = Iterable[tuple[str, Batch]]
 # Rows of one flow that wait for its end.
 MAX_WAITING_BYTES = 32 * 1024 * 1024
 # Many short flows give many short batches: they are joined before they are written.
@@ -25,11 +28,12 @@ class AllTogether:
     is_by_flow = False
 
     def __init__(self, folder: Folder, label: str) -> None:
-        self._writer = PartWriter(folder, label)
+        self._writer = PartWriter(folder, label, open_table)
 
     def write(self, batches: Batches) -> None:
         for table, batch in batches:
             self._writer.write(table, batch)
+            batch.release()
 
     def end_flow(self, is_open: bool) -> None:
         """Nothing is decided here."""
@@ -48,8 +52,8 @@ class OpenApart:
         self._folder = folder
         self._label = label
         self._writers = {
-            False: _Joiner(PartWriter(folder, label)),
-            True: _Joiner(PartWriter(folder, f"open-{label}")),
+            False: _Joiner(PartWriter(folder, label, ParquetTable)),
+            True: _Joiner(PartWriter(folder, f"open-{label}", ParquetTable)),
         }
         self._waiting: list[tuple[str, pa.RecordBatch]] = []
         self._waiting_bytes = 0
@@ -59,12 +63,15 @@ class OpenApart:
 
     def write(self, batches: Batches) -> None:
         for table, batch in batches:
-            self._waiting.append((table, batch))
-            self._waiting_bytes += batch.nbytes
+            rows = to_arrow(batch)
+            batch.release()
+            self._waiting.append((table, rows))
+            self._waiting_bytes += rows.nbytes
         if self._waiting_bytes > MAX_WAITING_BYTES:
             if self._own is None:
                 self._own_count += 1
-                self._own = PartWriter(self._folder, f"{self._label}-{self._own_count}")
+                label = f"{self._label}-{self._own_count}"
+                self._own = PartWriter(self._folder, label, ParquetTable)
             self._empty_into(self._own)
 
     def end_flow(self, is_open: bool) -> None:

@@ -13,9 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dissectors.core.arrow import to_arrow
+from dissectors.core.rows import Batch
+
 MAX_CONNECTIONS_KEPT = 1000
 MAX_ERRORS_KEPT = 8
 
+# What is counted of transfers, the one large table that is looked at.
+DEED_KEYS = ("connection_id", "kind", "direction", "outcome")
+TRANSFER_COLUMNS = (*DEED_KEYS, "body_bytes")
 LEDGER_COLUMNS = ("decoded_bytes", "skipped_bytes", "missing_bytes", "leftover_bytes")
 
 
@@ -80,10 +86,10 @@ class Summary:
             "problems": self._add_problems,
         }
 
-    def add(self, table: str, batch: pa.RecordBatch) -> None:
+    def add(self, table: str, batch: Batch) -> None:
         adder = self._adders.get(table)
         if adder is not None:
-            adder(batch)
+            adder(to_arrow(batch, TRANSFER_COLUMNS if table == "transfers" else None))
 
     def rows(self) -> list[ConnectionSummary]:
         """The kept connections whose row has come, in order of time."""
@@ -131,8 +137,7 @@ class Summary:
                 kept.errors.append(f"{what} {row[key]} ended{by}: {said}")
 
     def _add_transfers(self, batch: pa.RecordBatch) -> None:
-        keys = ("connection_id", "kind", "direction", "outcome")
-        for values, count, body_bytes in count_by(batch, keys, "body_bytes"):
+        for values, count, body_bytes in count_by(batch, DEED_KEYS, "body_bytes"):
             connection_id, kind, direction, outcome = values
             key = (kind or "", direction or "", outcome)
             tallies = [self.deeds]

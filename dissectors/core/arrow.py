@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
-from dissectors.core.columns import renumber
-from dissectors.core.rows import NULL_CELL, ROWS_PER_BATCH, RowBuffer
+from dissectors.core.columns import NULL_CELL, is_blank, renumber
+from dissectors.core.rows import ROWS_PER_BATCH, Batch
+from dissectors.core.texts import encode_all
 from dissectors.core.words import vocabulary
 from dissectors.tables import Column, Table
 
@@ -29,34 +30,39 @@ _HEX_PAIRS = np.frombuffer("".join(f"{i:02x}" for i in range(256)).encode(), dty
 
 
 def arrow_schema(table: Table) -> pa.Schema:
-    return pa.schema([pa.field(c.name, ARROW_TYPES[c.kind], c.is_nullable) for c in table.columns])
+    return pa.schema([_field(column) for column in table.columns])
 
 
-def take_batch(rows: RowBuffer) -> pa.RecordBatch:
-    """The buffered rows as a record batch; the buffer starts anew."""
-    arrays = [
-        _column(column, rows.grid[i, : rows.count], rows, i)
-        for i, column in enumerate(rows.table.columns)
+def to_arrow(batch: Batch, columns: Container[str] | None = None) -> pa.RecordBatch:
+    """Rows as a record batch that shares no memory with them; on demand only some columns."""
+    chosen = [
+        (position, column)
+        for position, column in enumerate(batch.table.columns)
+        if columns is None or column.name in columns
     ]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(rows.table))
-    rows.clear()
-    return batch
+    arrays = [_column(column, batch, position) for position, column in chosen]
+    fields = [_field(column) for _, column in chosen]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _column(column: Column, values: np.ndarray, rows: RowBuffer, position: int) -> pa.Array:
-    """An array that shares no memory with the buffer, which is used again."""
+def _field(column: Column) -> pa.Field:
+    return pa.field(column.name, ARROW_TYPES[column.kind], column.is_nullable)
+
+
+def _column(column: Column, batch: Batch, position: int) -> pa.Array:
+    values = batch.grid[position, : batch.num_rows]
+    kind = column.kind
+    if is_blank(values):
+        return _nulls(ARROW_TYPES[kind], len(values))
     is_absent = values == NULL_CELL
     absent_count = int(np.count_nonzero(is_absent))
-    kind = column.kind
-    if absent_count == len(values):
-        return _nulls(ARROW_TYPES[kind], len(values))
     validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little")) if absent_count else None
     if kind in ("word", "text"):
-        spellings = vocabulary() if kind == "word" else list(rows.pool)
+        spellings = vocabulary() if kind == "word" else batch.texts
         return _dictionary(values, spellings, validity, absent_count)
     if kind in ("string", "bytes"):
         lengths = np.where(is_absent, 0, values) if absent_count else values
-        heap = pa.py_buffer(rows.heaps[position])
+        heap = pa.py_buffer(batch.heaps[position])
         return _strings(ARROW_TYPES[kind], _offsets(lengths), heap, validity, absent_count)
     if kind == "hash":
         return _hashes(values, validity, absent_count)
@@ -97,15 +103,10 @@ def _dictionary(
 
 
 def _texts(values: list[str]) -> pa.Array:
-    """Octets off the wire that are no UTF-8 were kept as surrogates: they are spelled out. Made
-    of buffers, because pa.array() imports pandas to see whether it was given one of its arrays."""
-    joined = "".join(values)
-    octets = joined.encode("utf-8", "backslashreplace")
-    parts: list[str] | list[bytes] = values
-    if len(octets) != len(joined):
-        parts = [value.encode("utf-8", "backslashreplace") for value in values]
-    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-    return _strings(pa.string(), _offsets(lengths), pa.py_buffer(octets), None, 0)
+    """Made of buffers, because pa.array() imports pandas to see whether it was given one of its
+    arrays."""
+    octets, offsets = encode_all(values)
+    return _strings(pa.string(), offsets.astype(np.int32), pa.py_buffer(octets), None, 0)
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -1,1 +1,2 @@
+cpdef bint is_blank(long long[::1] cells) except -1
 cpdef Py_ssize_t renumber(long long[::1] cells, int[::1] numbers, int[::1] known) except -1

@@ -13,6 +13,7 @@ cdef class RowBuffer:
     cdef public Py_ssize_t batch_no
     cdef public object grid
     cdef public long long[::1] cells
+    cdef public list spares
     cdef public object blank
     cdef public dict defaults
     cdef public dict pool

@@ -4,7 +4,8 @@ A row is one 64-bit cell per column, whatever the table: whole numbers and boole
 themselves, words and texts are codes, strings are lengths into a heap of their column. So a value
 costs a store and no Python object is made for it. Cells lie column by column, as Arrow wants them:
 the cell of a row is at the row's number plus its column's `cell_of`. All cells of the rows to come
-hold the defaults already. What the cells become in Arrow is the business of ``core/arrow.py``.
+hold the defaults already. A full buffer hands its cells on as a ``Batch`` and goes on with others;
+what they become is the business of ``core/arrow.py`` and ``parquet``.
 """
 
 from mmap import mmap
@@ -12,11 +13,10 @@ from mmap import mmap
 import cython
 import numpy as np
 
+from dissectors.core.columns import NULL_CELL, is_blank
 from dissectors.core.words import word
 from dissectors.tables import Table
 
-# Absent. No spec-defined number of AMQP reaches it: 64-bit values are clipped by clip_int64.
-NULL_CELL = -0x8000000000000000
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 ROWS_PER_BATCH = 65_536
 # Columns lie this many cells apart. A power of two would make all cells of a row compete for the
@@ -27,6 +27,8 @@ FIRST_ROWS = 256
 GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
 HEAP_BYTES_PER_BATCH = cython.declare(cython.Py_ssize_t, 8 * 1024 * 1024)
+# Cells that came back and wait to be used again.
+MAX_SPARES = 2
 
 DIGIT_0 = cython.declare(cython.int, 0x30)
 HEX_DIGITS = cython.declare(bytes, b"0123456789abcdef")
@@ -47,6 +49,29 @@ def signed_int64(value: int) -> int:
     return value if value <= MAX_INT64 else value - 0x10000000000000000
 
 
+class Batch:
+    """Rows taken out of a buffer: column by column their cells, and what codes of texts and
+    lengths of strings in them mean."""
+
+    def __init__(self, rows) -> None:
+        self.table = rows.table
+        self.num_rows = rows.count
+        self.grid = rows.grid
+        self.texts = list(rows.pool)
+        self.heaps = rows.heaps
+        self._room = rows.room
+        self._spares = rows.spares
+
+    def release(self) -> None:
+        """The cells may be used again; nobody looks at them any more."""
+        spares, self._spares = self._spares, []
+        if len(spares) < MAX_SPARES:
+            for column in self.grid[:, : self.num_rows]:
+                if not is_blank(column):
+                    column[:] = NULL_CELL
+            spares.append((self.grid, self._room))
+
+
 class RowBuffer:
     """Rows of one table. ``on_full`` is called with the buffer when a batch must be taken."""
 
@@ -55,22 +80,28 @@ class RowBuffer:
         self.kinds = [c.kind for c in table.columns]
         self.places = {c.name: cell_of(table, c.name) for c in table.columns}
         self.capacity = min(capacity, ROWS_PER_BATCH)
-        self.room = 0
         self.count = 0
         self.batch_no = 0
-        width = len(table.columns)
-        # Mapped, because NumPy asks for huge pages: the first row would take all of them.
-        storage = np.frombuffer(mmap(-1, 8 * width * COLUMN_STRIDE), dtype=np.int64)
-        self.grid = storage.reshape(width, COLUMN_STRIDE)
-        self.cells = storage.data
-        self.blank = np.full((width, 1), NULL_CELL, dtype=np.int64)
+        self.spares: list = []
+        self.blank = np.full((len(table.columns), 1), NULL_CELL, dtype=np.int64)
         self.defaults: dict = {}
         self.pool: dict = {}
-        self.heaps: list = [
-            bytearray() if kind in ("string", "bytes") else None for kind in self.kinds
-        ]
-        self.heap_bytes = 0
+        self._begin()
         self.on_full = on_full
+
+    def _begin(self) -> None:
+        """Take cells for a batch: some that came back, or new ones."""
+        if self.spares:
+            self.grid, self.room = self.spares.pop()
+        else:
+            width = len(self.kinds)
+            # Mapped, because NumPy asks for huge pages: the first row would take all of them.
+            storage = np.frombuffer(mmap(-1, 8 * width * COLUMN_STRIDE), dtype=np.int64)
+            self.grid = storage.reshape(width, COLUMN_STRIDE)
+            self.room = 0
+        self.cells = self.grid.reshape(-1).data
+        self.heap_bytes = 0
+        self.heaps = [bytearray() if kind in ("string", "bytes") else None for kind in self.kinds]
 
     def new_row(self) -> cython.Py_ssize_t:
         """The number of a fresh row: all absent but for the defaults."""
@@ -80,13 +111,13 @@ class RowBuffer:
         return self.count - 1
 
     def _make_room(self) -> None:
-        """Grow up to the capacity; then, or with a full heap, the batch must be taken."""
+        """At the capacity, or with a full heap, the batch must be taken; else the room grows."""
         if self.room >= self.capacity or self.heap_bytes > HEAP_BYTES_PER_BATCH:
             self.on_full(self)
-            return
-        room = min(self.capacity, max(FIRST_ROWS, self.room * GROWTH))
-        self.grid[:, self.room : room] = self.blank
-        self.room = room
+        if self.count >= self.room:
+            room = min(self.capacity, max(FIRST_ROWS, self.room * GROWTH))
+            self.grid[:, self.room : room] = self.blank
+            self.room = room
 
     def text(self, value: str) -> cython.longlong:
         """Code of a repeating string, valid until the batch is taken."""
@@ -203,15 +234,14 @@ class RowBuffer:
             self.cells[base + column] = clip_int64(int(value))
         return 0
 
-    def clear(self) -> None:
-        """Start the next batch. Codes of texts are void from here: ``batch_no`` tells."""
+    def take(self) -> Batch:
+        """The rows so far. Codes of texts are void from here: ``batch_no`` tells."""
+        taken = Batch(self)
         self.batch_no += 1
+        self.count = 0
         self.pool = {}
+        self._begin()
         for column, value in self.defaults.items():
             self._set_blank(column, value)
-        self.grid[:, : self.count] = self.blank
-        # Rows that were made ready but not used hold defaults of a batch that is over.
-        self.room = self.count
-        self.count = 0
-        self.heap_bytes = 0
-        self.heaps = [None if heap is None else bytearray() for heap in self.heaps]
+            self.grid[column // COLUMN_STRIDE, : self.room] = self.text(value)
+        return taken

@@ -11,14 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dissectors import table_files
+from dissectors.core.rows import Batch, RowBuffer
 from dissectors.sink import Sink
-from dissectors.tables import CORE_TABLES, SCHEMA_VERSION, TABLES
-from dissectors.writers import FORMATS, SCHEMA_VERSION_KEY, write_tables
+from dissectors.table_files import FORMATS, SCHEMA_VERSION_KEY
+from dissectors.tables import CORE_TABLES, SCHEMA_VERSION, SESSIONS, TABLES
+from dissectors.writers import write_tables
 
 DETAILS = ["plain", 'comma, "quote"\nand line', "", None, "größer ☃"]
 
 
-def problem_batches() -> list[tuple[str, pa.RecordBatch]]:
+def problem_batches() -> list[tuple[str, Batch]]:
     sink = Sink()
     sink.set_capture("a.pcap")
     for number, detail in enumerate(DETAILS):
@@ -36,7 +39,7 @@ def problem_batches() -> list[tuple[str, pa.RecordBatch]]:
     return sink.take_ready()
 
 
-def failing_batches() -> Iterator[tuple[str, pa.RecordBatch]]:
+def failing_batches() -> Iterator[tuple[str, Batch]]:
     yield from problem_batches()
     raise RuntimeError("the capture reader failed")
 
@@ -50,7 +53,21 @@ def test_parquet_reads_back_with_plain_strings_and_the_schema_version(tmp_path: 
     assert file.metadata.metadata[SCHEMA_VERSION_KEY.encode()] == str(SCHEMA_VERSION).encode()
     column = file.metadata.row_group(0).column(TABLES["problems"].index("packet_no"))
     assert "DELTA_BINARY_PACKED" in column.encodings
-    assert column.compression == "ZSTD"
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_both_encoders_write_the_same_rows_and_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_compiled: bool
+) -> None:
+    monkeypatch.setattr(table_files, "is_compiled", lambda: is_compiled)
+    write_tables(problem_batches(), tmp_path)
+    read = pq.read_table(tmp_path / "problems.parquet")
+    assert read.schema.field("code").type == pa.string()
+    assert read.schema.metadata == {SCHEMA_VERSION_KEY.encode(): str(SCHEMA_VERSION).encode()}
+    assert all(field.nullable for field in read.schema)
+    assert read.column("detail").to_pylist() == DETAILS
+    assert read.column("bytes_affected").to_pylist() == [2**62 + i for i in range(5)]
+    assert read.column("ts_ns").null_count == len(DETAILS)
 
 
 def test_csv_reads_back(tmp_path: Path) -> None:
@@ -88,9 +105,14 @@ def test_a_failure_leaves_the_earlier_result_and_nothing_beside_it(
 
 
 def test_a_failure_of_the_writer_thread_reaches_the_caller(tmp_path: Path) -> None:
-    wrong = pa.RecordBatch.from_pydict({"no_such_column": [1]})
+    def wrong_batches() -> Iterator[tuple[str, Batch]]:
+        for _ in range(20):
+            rows = RowBuffer(SESSIONS, None)
+            rows.append({"session_id": 1})
+            yield "frames", rows.take()
+
     with pytest.raises(ValueError):
-        write_tables([("frames", wrong)] * 20, tmp_path / "out")
+        write_tables(wrong_batches(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

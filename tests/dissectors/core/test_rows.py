@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.core.arrow import take_batch
+from dissectors.core.arrow import to_arrow
 from dissectors.core.rows import FIRST_ROWS, ROWS_PER_BATCH, RowBuffer, cell_of
 from dissectors.tables import FRAMES, SESSIONS
 
@@ -13,11 +13,11 @@ NAME = "capture"
 
 
 def frames(capacity: int = ROWS_PER_BATCH) -> RowBuffer:
-    return RowBuffer(FRAMES, take_batch, capacity)
+    return RowBuffer(FRAMES, RowBuffer.take, capacity)
 
 
 def tags(rows: RowBuffer) -> list[str | None]:
-    return take_batch(rows).column("delivery_tag").to_pylist()
+    return to_arrow(rows.take()).column("delivery_tag").to_pylist()
 
 
 @pytest.mark.parametrize("number", [0, 9, 10, 99, 100, 1 << 32, (1 << 64) - 1])
@@ -50,28 +50,34 @@ def test_a_default_holds_from_the_next_row_on_and_in_the_next_batch() -> None:
             rows.new_row()
         rows.set_default(rows.places[NAME], name)
     rows.new_row()
-    assert take_batch(rows).column(NAME).to_pylist() == [None, None, "first", "first", "second"]
+    assert to_arrow(rows.take()).column(NAME).to_pylist() == [
+        None,
+        None,
+        "first",
+        "first",
+        "second",
+    ]
     rows.text("a text that takes the first code of no batch with defaults")
     rows.new_row()
-    assert take_batch(rows).column(NAME).to_pylist() == ["second"]
+    assert to_arrow(rows.take()).column(NAME).to_pylist() == ["second"]
 
 
 def test_rows_of_a_batch_that_was_cut_early_leave_nothing_behind() -> None:
-    rows = RowBuffer(SESSIONS, take_batch)
+    rows = RowBuffer(SESSIONS, RowBuffer.take)
     rows.append({"connection_id": "a", "session_id": 1, "channel": 7})
-    take_batch(rows)
+    rows.take().release()
     for _ in range(2 * FIRST_ROWS):
         rows.append({"connection_id": "b", "session_id": 2})
-    column = take_batch(rows).column("channel")
+    column = to_arrow(rows.take()).column("channel")
     assert column.null_count == len(column) == 2 * FIRST_ROWS
 
 
 def test_a_full_buffer_is_taken() -> None:
     batches = []
-    rows = RowBuffer(SESSIONS, lambda buffer: batches.append(take_batch(buffer)), 300)
+    rows = RowBuffer(SESSIONS, lambda buffer: batches.append(buffer.take()), 300)
     for number in range(1000):
         rows.append({"connection_id": "a", "session_id": number})
-    batches.append(take_batch(rows))
+    batches.append(rows.take())
     assert [b.num_rows for b in batches] == [300, 300, 300, 100]
-    ids = [i for b in batches for i in b.column("session_id").to_pylist()]
+    ids = [i for b in batches for i in to_arrow(b).column("session_id").to_pylist()]
     assert ids == list(range(1000))

@@ -1,0 +1,19 @@
+"""Texts as octets, many at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def encode_all(texts: list[str]) -> tuple[bytes, np.ndarray]:
+    """UTF-8 of all, one after the other, and where each begins and the last one ends.
+
+    Octets off the wire that are no UTF-8 were kept as surrogates: they are spelled out."""
+    joined = "".join(texts)
+    octets = joined.encode("utf-8", "backslashreplace")
+    parts: list[str] | list[bytes] = texts
+    if len(octets) != len(joined):
+        parts = [text.encode("utf-8", "backslashreplace") for text in texts]
+    offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
+    return octets, offsets

@@ -1,0 +1,287 @@
+"""From a column's cells to the octets of a page: one encoder for each kind of column.
+
+Cells are compacted first, because pages hold no absent values; an encoder then writes what is
+left behind the page's levels. The only file that knows both cells and Parquet's encodings.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dissectors.core.columns import is_blank
+from dissectors.core.rows import Batch
+from dissectors.core.texts import encode_all
+from dissectors.core.words import vocabulary
+from dissectors.parquet import cells, packing, plain
+from dissectors.parquet.metadata import (
+    BOOLEAN,
+    BYTE_ARRAY,
+    DELTA_BINARY_PACKED,
+    DOUBLE,
+    INT32,
+    INT64,
+    PLAIN,
+    RLE_DICTIONARY,
+)
+from dissectors.parquet.thrift import varint
+
+# A batch with more texts than this that are new has texts that hardly repeat: they are written
+# as they are.
+MAX_NEW_TEXTS = 4096
+# A chunk's dictionary does not grow over this; later pages hold their texts themselves.
+MAX_DICTIONARY_BYTES = 1 << 20
+_LENGTH_BYTES = 4
+_DIGEST_BYTES = _LENGTH_BYTES + 16
+MILLION = 1_000_000
+
+
+class Scratch:
+    """Memory that all columns of a file use in turn: asking the system anew costs more."""
+
+    def __init__(self) -> None:
+        self.octets = np.empty(0, np.uint8)
+        self.new = np.empty(MAX_NEW_TEXTS, np.int32)
+        self.resize(0)
+
+    def resize(self, row_count: int) -> None:
+        """Room for the cells of so many rows."""
+        self.numbers = np.empty(row_count, np.int64)
+        self.codes = np.empty(max(1, row_count), np.int32)
+        self.bits = np.empty((row_count + 7) // 8, np.uint8)
+
+    def room(self, at: int, size: int) -> np.ndarray:
+        """At least so many octets from a place on; what stands before it stays."""
+        if len(self.octets) < at + size:
+            grown = np.empty(2 * (at + size), np.uint8)
+            grown[:at] = self.octets[:at]
+            self.octets = grown
+        return self.octets[at:]
+
+
+class Values(NamedTuple):
+    """The cells of a column that hold something, and where the batch keeps what they stand for."""
+
+    numbers: np.ndarray
+    size: int
+    batch: Batch
+    position: int
+
+
+class Page(NamedTuple):
+    """How the values are encoded, how many they are, and where in the scratch they end."""
+
+    encoding: int
+    value_count: int
+    size: int
+
+
+def put_page(encoder: Encoder, batch: Batch, position: int, scratch: Scratch) -> Page:
+    """Encode a column of a batch: its levels, then its values."""
+    column = batch.grid[position, : batch.num_rows]
+    row_count = len(column)
+    if is_blank(column):
+        return Page(PLAIN, 0, _put_levels(row_count, 0, scratch))
+    if len(scratch.numbers) < row_count:
+        scratch.resize(row_count)
+    count = cells.compact(column, scratch.numbers, scratch.bits)
+    at = _put_levels(row_count, count, scratch)
+    encoding, size = encoder.encode(Values(scratch.numbers, count, batch, position), scratch, at)
+    return Page(encoding, count, at + size)
+
+
+def _put_levels(row_count: int, count: int, scratch: Scratch) -> int:
+    """Definition levels, one bit a row: a run where all are alike, else the bits. Their size."""
+    octets = (row_count + 7) // 8
+    if count in (0, row_count):
+        head, octets = varint(row_count << 1) + bytes((1 if count else 0,)), 0
+    else:
+        head = varint(octets << 1 | 1)
+    size = len(head) + octets
+    out = scratch.room(0, _LENGTH_BYTES + size)
+    start = _LENGTH_BYTES + len(head)
+    out[:start] = np.frombuffer(size.to_bytes(_LENGTH_BYTES, "little") + head, np.uint8)
+    out[start : start + octets] = scratch.bits[:octets]
+    return start + octets
+
+
+class Encoder:
+    """Writes the values of one column, which has no bounds unless the subclass says otherwise."""
+
+    physical_type = BYTE_ARRAY
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        """Put values (at least one) to a place in the scratch: their encoding and size."""
+        raise TypeError("a kind of column must say how its values are written")
+
+    def take_bounds(self) -> tuple[bytes, bytes] | None:
+        """Least and greatest value of the chunk that ends here."""
+        return None
+
+    def take_dictionary(self) -> tuple[int, bytes]:
+        """How many texts the dictionary of the chunk that ends here has, and its page."""
+        return 0, b""
+
+
+class NumberEncoder(Encoder):
+    """Whole numbers: their differences are short, since times, numbers and offsets grow."""
+
+    physical_type = INT64
+    dtype: type[np.signedinteger] = np.int64
+
+    def __init__(self) -> None:
+        self._bounds: tuple[int, int] | None = None
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        numbers = values.numbers[: values.size]
+        least, greatest = int(numbers.min()), int(numbers.max())
+        if self._bounds is not None:
+            least, greatest = min(self._bounds[0], least), max(self._bounds[1], greatest)
+        self._bounds = least, greatest
+        out = scratch.room(at, packing.room_for_deltas(values.size))
+        is_narrow = self.physical_type == INT32
+        size = packing.encode_deltas(numbers, values.size, is_narrow, out)
+        return DELTA_BINARY_PACKED, size
+
+    def take_bounds(self) -> tuple[bytes, bytes] | None:
+        bounds, self._bounds = self._bounds, None
+        if bounds is None:
+            return None
+        return self.dtype(bounds[0]).tobytes(), self.dtype(bounds[1]).tobytes()
+
+
+class NarrowNumberEncoder(NumberEncoder):
+    physical_type = INT32
+    dtype = np.int32
+
+
+class BooleanEncoder(Encoder):
+    physical_type = BOOLEAN
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        out = scratch.room(at, (values.size + 7) // 8)
+        return PLAIN, plain.pack_bits(values.numbers, values.size, out)
+
+
+class RatioEncoder(Encoder):
+    """Cells hold millionths."""
+
+    physical_type = DOUBLE
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        octets = (values.numbers[: values.size] / MILLION).view(np.uint8)
+        scratch.room(at, len(octets))[: len(octets)] = octets
+        return PLAIN, len(octets)
+
+
+class StringEncoder(Encoder):
+    """Strings and octets that hardly repeat."""
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        heap = np.frombuffer(values.batch.heaps[values.position], np.uint8)
+        out = scratch.room(at, len(heap) + _LENGTH_BYTES * values.size)
+        return PLAIN, plain.encode_strings(values.numbers, values.size, heap, out)
+
+
+class DigestEncoder(Encoder):
+    """Hashes, in hex digits."""
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        out = scratch.room(at, _DIGEST_BYTES * values.size)
+        return PLAIN, plain.encode_digests(values.numbers, values.size, out)
+
+
+class WordEncoder(Encoder):
+    """Words of our vocabulary: codes into a dictionary, which grows from page to page."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._dictionary = bytearray()
+        self._known = np.empty(0, np.int32)
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        known = self._know(values, vocabulary(), scratch)
+        if known is None:
+            raise RuntimeError("the vocabulary is larger than a dictionary")
+        return self._put_codes(values, known, scratch, at)
+
+    def _know(self, values: Values, texts: list[str], scratch: Scratch) -> np.ndarray | None:
+        """The dictionary's numbers of the batch's codes; None where these are too many."""
+        known = self._numbers_of(texts)
+        new_count = cells.find_new(values.numbers, values.size, known, scratch.new)
+        if new_count == MAX_NEW_TEXTS:
+            return None
+        for code in scratch.new[:new_count].tolist():
+            known[code] = self._number(texts[code])
+        return known
+
+    def _numbers_of(self, texts: list[str]) -> np.ndarray:
+        """Words keep their codes, so what is known of them stays known."""
+        if len(self._known) < len(texts):
+            grown = np.full(len(texts), cells.UNKNOWN, np.int32)
+            grown[: len(self._known)] = self._known
+            self._known = grown
+        return self._known
+
+    def _number(self, text: str) -> int:
+        number = self._codes.get(text)
+        if number is None:
+            number = self._codes[text] = len(self._codes)
+            octets = text.encode("utf-8", "backslashreplace")
+            self._dictionary += len(octets).to_bytes(_LENGTH_BYTES, "little") + octets
+        return number
+
+    def _put_codes(
+        self, values: Values, known: np.ndarray, scratch: Scratch, at: int
+    ) -> tuple[int, int]:
+        cells.translate(values.numbers, values.size, known, scratch.codes)
+        width = max(1, (len(self._codes) - 1).bit_length())
+        out = scratch.room(at, 1 + packing.room_for_codes(values.size))
+        out[0] = width
+        size = packing.encode_codes(scratch.codes, values.size, width, out[1:])
+        return RLE_DICTIONARY, 1 + size
+
+    def take_dictionary(self) -> tuple[int, bytes]:
+        taken = len(self._codes), bytes(self._dictionary)
+        self._begin()
+        return taken
+
+
+class TextEncoder(WordEncoder):
+    """Texts that repeat: the same, but each batch has codes of its own, and there may be many."""
+
+    def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        known = None
+        if len(self._dictionary) < MAX_DICTIONARY_BYTES:
+            known = self._know(values, values.batch.texts, scratch)
+        if known is None:
+            return self._put_texts(values, scratch, at)
+        return self._put_codes(values, known, scratch, at)
+
+    def _numbers_of(self, texts: list[str]) -> np.ndarray:
+        return np.full(len(texts), cells.UNKNOWN, np.int32)
+
+    def _put_texts(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        codes = values.numbers[: values.size]
+        octets, offsets = encode_all(values.batch.texts)
+        size = int(np.diff(offsets)[codes].sum()) + _LENGTH_BYTES * values.size
+        heap = np.frombuffer(bytearray(octets), np.uint8)  # the loops want it writable
+        out = scratch.room(at, size)
+        return PLAIN, plain.encode_chosen(codes, values.size, offsets, heap, out)
+
+
+ENCODERS: dict[str, type[Encoder]] = {
+    "int64": NumberEncoder,
+    "int32": NarrowNumberEncoder,
+    "bool": BooleanEncoder,
+    "ratio": RatioEncoder,
+    "word": WordEncoder,
+    "text": TextEncoder,
+    "string": StringEncoder,
+    "hash": DigestEncoder,
+    "bytes": StringEncoder,
+}
