@@ -1,4 +1,4 @@
-"""What `make` does where no C compiler is there: installs one if it may, else says so and goes on."""
+"""What `make` does where no C compiler is: installs one if it may, else says so and goes on."""
 
 from __future__ import annotations
 
