@@ -63,7 +63,10 @@ class Reader:
             return 1
         if self.is_at_eof:
             return 0
-        parts = [self.buf[self.pos :]]
+        block = self.stream.read_on(have)
+        parts = [block or self.buf[self.pos :]]
+        if block:
+            have = len(block)
         while have < need:
             block = self.stream.read()
             if not block:
