@@ -61,6 +61,7 @@ $(VENV)/.installed: pyproject.toml setup.py | $(PY)
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(HOT)
+	@sh .ci/c-compiler $(PY)
 	@echo "building the compiled backend (plain Python is used where that fails)"
 	@mkdir -p build
 	@$(PY) setup.py --quiet build_ext --inplace >build/build.log 2>&1 || cat build/build.log

@@ -6,7 +6,7 @@ rows below are the wire facts of every version; the order of the checks is the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dissectors import shapes
 from dissectors.upgrade import head_size, is_amqp_upgrade
@@ -43,8 +43,7 @@ MAX_START_BYTES = 16 * 1024
 FEW_PIECES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What was found. ``client_side`` is -1 where the content does not tell."""
 
     dialect: str | None
@@ -57,8 +56,7 @@ class Verdict:
     is_inband_tls: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Bytes of one side as TCP gave them."""
 
     side: int

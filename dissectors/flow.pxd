@@ -1,7 +1,10 @@
+cimport cython
+
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 from dissectors.tcp.conversation cimport Conversation, Listener
 
+@cython.final
 cdef class Flow(Listener):
     cdef public tuple endpoints
     cdef public tuple ports
@@ -19,6 +22,7 @@ cdef class Flow(Listener):
     cdef public object verdict
     cdef public str client_known_by
     cdef public bint is_named
-    cdef public tuple keys
+    cdef public bytes key_0
+    cdef public bytes key_1
     cdef public int file_index
     cdef public long long closed_order_ns

@@ -52,7 +52,9 @@ class Flow(Listener):
         self.verdict = None
         self.client_known_by = "unknown"
         self.is_named = any(options.is_amqp_port(port) for port in ports)
-        self.keys: tuple = ()
+        # The address keys of its two sides.
+        self.key_0 = b""
+        self.key_1 = b""
         # The file of its latest packet, and where on the timeline it closed.
         self.file_index = -1
         self.closed_order_ns = -1

@@ -1,3 +1,5 @@
+cimport cython
+
 from dissectors.capture.decap cimport PacketView
 from dissectors.capture.source cimport PacketSource
 from dissectors.flow cimport Flow
@@ -5,6 +7,7 @@ from dissectors.tcp.conversation cimport Conversation
 from dissectors.tcp.half cimport HalfStream
 from dissectors.tcp.recent cimport Recent
 
+@cython.final
 cdef class Tracker:
     cdef public PacketSource source
     cdef public PacketView view
@@ -14,6 +17,9 @@ cdef class Tracker:
     cdef public dict sides_0
     cdef public dict sides_1
     cdef public object closing
+    cdef public bint has_closing
+    cdef public int side
+    cdef public list slots
     cdef public Recent recent
     cdef public long long since_audit
     cdef public int file_index
@@ -24,6 +30,7 @@ cdef class Tracker:
     cdef public long long packet_count
     cdef public long long unreadable_count
 
+    cpdef Flow find(self)
     cpdef int pump(self) except -1
     cpdef bint _is_over(self, Flow flow, int side, long long order_ns) except -1
     cpdef int _sweep(self, long long order_ns) except -1

@@ -29,6 +29,7 @@ MAX_BAD_PACKET_ROWS = 20
 
 SYN = cython.declare(cython.int, 0x02)
 PACKETS_PER_PUMP = cython.declare(cython.int, 20_000)
+SLOT_MASK = cython.declare(cython.int, 1023)
 # The mode of a flow that carries no AMQP.
 IGNORED = cython.declare(cython.int, 2)
 
@@ -49,6 +50,10 @@ class Tracker:
         self.sides_1: dict = {}
         # flows that closed and linger, in order of their ends
         self.closing: deque = deque()
+        self.has_closing = False
+        # flows found last, by their ports: compiled, most packets need no key then
+        self.side = 0
+        self.slots: list = [None] * (SLOT_MASK + 1)
         self.recent = Recent()
         self.since_audit = 0
         self.file_index = -1
@@ -93,14 +98,10 @@ class Tracker:
     def segment(self, ts_ns: cython.longlong, packet_no: cython.longlong) -> cython.int:
         """Give the located segment to its flow; make one if it may begin a connection."""
         view: PacketView = self.view
-        flow: Flow
+        flow: Flow = self.find()
         talk: Conversation
-        side: cython.int = 0
+        side: cython.int = self.side
         order_ns: cython.longlong = self.source.order_ns
-        flow = self.sides_0.get(view.key)
-        if flow is None:
-            side = 1
-            flow = self.sides_1.get(view.key)
         if flow is not None and self._is_over(flow, side, order_ns):
             self._end(flow, "reused")
             flow = None
@@ -134,9 +135,35 @@ class Tracker:
         if was_open and talk.closed_ts_ns >= 0:
             flow.closed_order_ns = order_ns
             self.closing.append(flow)
-        if self.closing:
+            self.has_closing = True
+        if self.has_closing:
             self._sweep(order_ns)
         return 0
+
+    def find(self) -> Flow:
+        """The flow of the located segment, its side in ``side``; None where there is none."""
+        view: PacketView = self.view
+        flow: Flow
+        slot: cython.int = 0
+        if cython.compiled:
+            slot = (view.src_port ^ view.dst_port) & SLOT_MASK
+            flow = self.slots[slot]
+            if flow is not None:
+                self.side = 0
+                if view.is_key(flow.key_0):
+                    return flow
+                self.side = 1
+                if view.is_key(flow.key_1):
+                    return flow
+        key = view.key()
+        self.side = 0
+        flow = self.sides_0.get(key)
+        if flow is None:
+            self.side = 1
+            flow = self.sides_1.get(key)
+        if cython.compiled and flow is not None:
+            self.slots[slot] = flow
+        return flow
 
     def finish(self) -> None:
         """The capture is over: every flow gets its row."""
@@ -188,9 +215,10 @@ class Tracker:
             self.tls_keys,
             self.recent,
         )
-        flow.keys = (view.key, view.reverse_key())
-        self.sides_0[flow.keys[0]] = flow
-        self.sides_1[flow.keys[1]] = flow
+        flow.key_0 = view.key()
+        flow.key_1 = view.reverse_key()
+        self.sides_0[flow.key_0] = flow
+        self.sides_1[flow.key_1] = flow
         self.tcp_count += 1
         return flow
 
@@ -202,8 +230,9 @@ class Tracker:
             if order_ns - flow.closed_order_ns <= LINGER_NS:
                 break
             self.closing.popleft()
-            if self.sides_0.get(flow.keys[0]) is flow:
+            if self.sides_0.get(flow.key_0) is flow:
                 self._end(flow, "open")
+        self.has_closing = bool(self.closing)
         return 0
 
     def _evict(self, ts_ns, packet_no) -> None:
@@ -234,8 +263,11 @@ class Tracker:
     def _end(self, flow: Flow, how: str) -> None:
         """``how`` is what to say where neither FIN nor RST was seen."""
         talk: Conversation = flow.conversation
-        del self.sides_0[flow.keys[0]]
-        del self.sides_1[flow.keys[1]]
+        del self.sides_0[flow.key_0]
+        del self.sides_1[flow.key_1]
+        slot = (flow.ports[0] ^ flow.ports[1]) & SLOT_MASK
+        if self.slots[slot] is flow:
+            self.slots[slot] = None
         has_fin = talk.half_0.fin_offset >= 0 or talk.half_1.fin_offset >= 0
         # What is only known now still belongs to the file of the flow's last packet.
         self.sink.set_capture(self.source.paths[flow.file_index])

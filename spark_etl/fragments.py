@@ -82,6 +82,6 @@ def _packet(source: ChunkSource, view: PacketView) -> Row:
     wire_bytes = len(header) + len(addresses) + view.wire_end - view.pos
     place = (source.ts_ns, source.order_ns, source.packet_no)
     numbers = array("q", [*place, len(octets), wire_bytes, RAW])
-    flow = min(view.key, view.reverse_key())
+    flow = min(view.key(), view.reverse_key())
     capture, order_ns = str(source.capture), source.order_ns
     return (flow, order_ns, capture, source.packet_no, order_ns, numbers.tobytes(), pack(octets))

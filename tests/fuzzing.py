@@ -36,10 +36,10 @@ def seed_talk(name: str) -> tuple[tuple[int, bytes], ...]:
         place = (source.start, source.end, source.wire_length, source.link_type, source.ts_ns)
         if view.locate(source.buf, *place) != 1 or view.payload_start == view.payload_end:
             continue
-        first_key = first_key or view.key
-        if view.key in (first_key, view.reverse_key()) or view.reverse_key() == first_key:
+        first_key = first_key or view.key()
+        if view.key() in (first_key, view.reverse_key()) or view.reverse_key() == first_key:
             payload = view.buf[view.payload_start : view.payload_end]
-            said.append((0 if view.key == first_key else 1, payload))
+            said.append((0 if view.key() == first_key else 1, payload))
             size += len(payload)
     source.close()
     return tuple(said)

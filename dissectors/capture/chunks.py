@@ -107,9 +107,10 @@ class ChunkWriter:
                 reader.ts_ns,
             )
             if found > 0:
-                chunk = self.chunks.get(view.key)
+                key = view.key()
+                chunk = self.chunks.get(key)
                 if chunk is None:
-                    chunk = self.open_chunk(view.key, view.reverse_key())
+                    chunk = self.open_chunk(key, view.reverse_key())
                 self.keep(chunk)
             elif self.spotter.is_found:
                 self.spotter.is_found = False

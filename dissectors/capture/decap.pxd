@@ -1,5 +1,10 @@
-cdef inline long long be32(bytes buf, Py_ssize_t pos) except -1
+cimport cython
+from libc.string cimport memcmp
 
+cdef int be16(unsigned char* octets) noexcept
+cdef long long be32(unsigned char* octets) noexcept
+
+@cython.final
 cdef class PacketView:
     cdef public object fragments
     cdef public bytes buf
@@ -10,7 +15,7 @@ cdef class PacketView:
     cdef public bytes address_buf
     cdef public Py_ssize_t address_pos
     cdef public Py_ssize_t address_size
-    cdef public bytes key
+    cdef public Py_ssize_t tcp_pos
     cdef public int src_port
     cdef public int dst_port
     cdef public long long seq
@@ -30,7 +35,10 @@ cdef class PacketView:
     cpdef int open_other(self, int kind) except -2
     cpdef int defragment(self, bytes key, int offset, int has_more, int protocol) except -2
     cpdef int open_tcp(self) except -2
-    cpdef int make_key(self, Py_ssize_t tcp) except -1
+    cdef void read_tcp(self, unsigned char* octets) noexcept
+    cpdef bint locate_quickly(self, bytes buf, Py_ssize_t ip, Py_ssize_t end) except -1
+    cpdef bytes key(self)
+    cpdef bint is_key(self, bytes key) except -1
     cpdef int read_window_scale(self, Py_ssize_t pos) except -1
     cpdef bytes reverse_key(self)
     cpdef str source(self)

@@ -38,14 +38,16 @@ LINK_SLL2 = cython.declare(cython.int, 276)
 EXTENSIONS = frozenset(0x10000 | n for n in (0, 43, 60, 135, 139, 140))
 # Headers one inside the other; real traffic has fewer than ten.
 MAX_LAYERS = cython.declare(cython.int, 32)
+PLAIN_IPV4 = cython.declare(cython.int, 0x45)
+PROTOCOL_TCP = cython.declare(cython.int, 6)
 SYN = cython.declare(cython.int, 0x02)
 ACK = cython.declare(cython.int, 0x10)
 OPTION_END, OPTION_NOP, OPTION_WINDOW_SCALE = 0, 1, 3
 
-# Ethernet, IPv4 without options and TCP in one go, for the interpreter.
-_ETHERNET_IPV4_TCP = Struct("!12xHBxH2xHxB2x8xHHIIHH").unpack_from
+# What is nearly every packet: IPv4 without options and TCP, opened in one go.
+QUICK_BYTES = cython.declare(cython.Py_ssize_t, 40)
+_TYPE_IPV4_TCP = Struct("!HBxH2xHxB2x8xHHIIHH").unpack_from
 _TCP = Struct("!HHIIHH").unpack_from
-_QUICK_BYTES = 54
 
 
 class PacketView:
@@ -61,7 +63,7 @@ class PacketView:
         self.address_buf = b""
         self.address_pos = 0
         self.address_size = 4
-        self.key = b""
+        self.tcp_pos = 0
         self.src_port = 0
         self.dst_port = 0
         self.seq = 0
@@ -86,7 +88,9 @@ class PacketView:
         """1: a TCP segment, see the attributes; 0: something else; -1: broken headers."""
         kind: cython.int
         _layer: cython.int
-        if not cython.compiled and link_type == 1 and self.locate_quickly(buf, start, end):
+        if link_type == LINK_ETHERNET and self.locate_quickly(buf, start + 14, end):
+            return 1
+        if link_type == LINK_SLL and self.locate_quickly(buf, start + 16, end):
             return 1
         self.buf = buf
         self.pos = start
@@ -238,18 +242,17 @@ class PacketView:
         if self.end - pos < 20:
             return BROKEN
         if cython.compiled:
-            self.src_port = (buf[pos] << 8) | buf[pos + 1]
-            self.dst_port = (buf[pos + 2] << 8) | buf[pos + 3]
-            self.seq = be32(buf, pos + 4)
-            self.ack = be32(buf, pos + 8)
-            self.flags = ((buf[pos + 12] & 0x01) << 8) | buf[pos + 13]
-            self.window = (buf[pos + 14] << 8) | buf[pos + 15]
+            octets: cython.p_uchar = buf
+            if pos < 0 or self.end > len(buf):
+                raise IndexError("octets are missing")
+            self.read_tcp(octets + pos)
         else:
             self.src_port, self.dst_port, self.seq, self.ack, flags, self.window = _TCP(buf, pos)
             self.flags = flags & 0x1FF
         header = (buf[pos + 12] >> 4) * 4
         if header < 20 or pos + header > self.wire_end:
             return BROKEN
+        self.tcp_pos = pos
         self.payload_start = pos + header if pos + header < self.end else self.end
         self.payload_end = self.end
         self.missing = self.wire_end - (pos + header) - (self.payload_end - self.payload_start)
@@ -257,35 +260,16 @@ class PacketView:
         self.window_scale = -1
         if self.flags & SYN:
             self.read_window_scale(pos + 20)
-        self.make_key(pos)
         return 1
 
-    def make_key(self, tcp: cython.Py_ssize_t) -> cython.int:
-        """Source address and port, destination address and port, as they are on the wire."""
-        size: cython.Py_ssize_t = self.address_size
-        at: cython.Py_ssize_t = self.address_pos
-        addresses: bytes = self.address_buf
-        buf: bytes = self.buf
-        if cython.compiled:
-            raw = cython.declare(cython.uchar[36])
-            i: cython.Py_ssize_t
-            for i in range(size):
-                raw[i] = addresses[at + i]
-                raw[size + 2 + i] = addresses[at + size + i]
-            raw[size] = buf[tcp]
-            raw[size + 1] = buf[tcp + 1]
-            raw[size + size + 2] = buf[tcp + 2]
-            raw[size + size + 3] = buf[tcp + 3]
-            self.key = raw[: 2 * size + 4]
-        else:
-            middle = at + size
-            self.key = (
-                addresses[at:middle]
-                + buf[tcp : tcp + 2]
-                + addresses[middle : middle + size]
-                + buf[tcp + 2 : tcp + 4]
-            )
-        return 0
+    def read_tcp(self, octets: cython.p_uchar) -> cython.void:
+        """Compiled only: the fixed fields of a TCP header, which the caller knows to be there."""
+        self.src_port = be16(octets)
+        self.dst_port = be16(octets + 2)
+        self.seq = be32(octets + 4)
+        self.ack = be32(octets + 8)
+        self.flags = be16(octets + 12) & 0x1FF
+        self.window = be16(octets + 14)
 
     def read_window_scale(self, pos: cython.Py_ssize_t) -> cython.int:
         """RFC 7323 §2.2. Options that do not fit end the search."""
@@ -303,71 +287,116 @@ class PacketView:
             pos += buf[pos + 1]
         return 0
 
-    def locate_quickly(self, buf: bytes, start: int, end: int) -> bool:
-        """The interpreter's way for whole Ethernet, IPv4 and TCP packets; False: take the walk."""
-        if end - start < _QUICK_BYTES:
+    def locate_quickly(
+        self, buf: bytes, ip: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.bint:
+        """Whole IPv4 and TCP packets, an EtherType before them; False: take the walk."""
+        header: cython.Py_ssize_t
+        total: cython.Py_ssize_t
+        if end - ip < QUICK_BYTES:
             return False
-        kind, version, total, fragment, protocol, src_port, dst_port, seq, ack, flags, window = (
-            _ETHERNET_IPV4_TCP(buf, start)
-        )
-        header = flags >> 12 << 2
-        if (
-            kind != 0x0800
-            or version != 0x45
-            or protocol != 6
-            or fragment & 0x3FFF
-            or flags & 0x02
-            or header < 20
-            or not 20 + header <= total <= end - start - 14
-        ):
+        if cython.compiled:
+            octets: cython.p_uchar = buf
+            if ip < 2 or end > len(buf):
+                raise IndexError("octets are missing")
+            octets += ip
+            header = octets[32] >> 4 << 2
+            total = be16(octets + 2)
+            if (
+                be16(octets - 2) != IPV4
+                or octets[0] != PLAIN_IPV4
+                or octets[9] != PROTOCOL_TCP
+                or be16(octets + 6) & 0x3FFF
+                or octets[33] & SYN
+            ):
+                return False
+            self.read_tcp(octets + 20)
+        else:
+            kind, version, total, fragment, protocol, src, dst, seq, ack, flags, window = (
+                _TYPE_IPV4_TCP(buf, ip - 2)
+            )
+            header = flags >> 12 << 2
+            if (
+                kind != 0x0800
+                or version != 0x45
+                or protocol != 6
+                or fragment & 0x3FFF
+                or flags & 0x02
+            ):
+                return False
+            self.src_port = src
+            self.dst_port = dst
+            self.seq = seq
+            self.ack = ack
+            self.flags = flags & 0x1FF
+            self.window = window
+        if header < 20 or total < 20 + header or total > end - ip:
             return False
         self.buf = buf
-        self.key = (
-            buf[start + 26 : start + 30]
-            + buf[start + 34 : start + 36]
-            + buf[start + 30 : start + 34]
-            + buf[start + 36 : start + 38]
-        )
-        self.src_port = src_port
-        self.dst_port = dst_port
-        self.seq = seq
-        self.ack = ack
-        self.flags = flags & 0x1FF
-        self.has_ack = flags & 0x10 != 0
-        self.window = window
+        self.address_buf = buf
+        self.address_pos = ip + 12
+        self.address_size = 4
+        self.tcp_pos = ip + 20
+        self.has_ack = (self.flags & ACK) != 0
         self.window_scale = -1
-        self.payload_start = start + 34 + header
-        self.payload_end = start + 14 + total
+        self.payload_start = ip + 20 + header
+        self.payload_end = ip + total
         self.missing = 0
         return True
 
+    def key(self) -> bytes:
+        """Source and destination address, source and destination port, as they are on the wire."""
+        at: cython.Py_ssize_t = self.address_pos
+        end: cython.Py_ssize_t = at + 2 * self.address_size
+        tcp: cython.Py_ssize_t = self.tcp_pos
+        return self.address_buf[at:end] + self.buf[tcp : tcp + 4]
+
+    def is_key(self, key: bytes) -> cython.bint:
+        """Whether this is the key, without making an object to compare."""
+        if not cython.compiled:
+            return self.key() == key
+        size: cython.Py_ssize_t = 2 * self.address_size
+        addresses: cython.p_uchar = self.address_buf
+        octets: cython.p_uchar = self.buf
+        other: cython.p_uchar = key
+        if len(key) != size + 4:
+            return False
+        if self.address_pos + size > len(self.address_buf) or self.tcp_pos + 4 > len(self.buf):
+            raise IndexError("octets are missing")
+        return (
+            memcmp(octets + self.tcp_pos, other + size, 4) == 0  # type: ignore[name-defined]  # noqa: F821
+            and memcmp(addresses + self.address_pos, other, size) == 0  # type: ignore[name-defined]  # noqa: F821
+        )
+
     def reverse_key(self) -> bytes:
         """The key of the segments that go the other way."""
-        half = len(self.key) // 2
-        return self.key[half:] + self.key[:half]
+        key = self.key()
+        size = self.address_size
+        return key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]
 
     def source(self) -> str:
-        return endpoint_text(self.key[: len(self.key) // 2])
+        return endpoint_text(self.key()[: self.address_size], self.src_port)
 
     def destination(self) -> str:
-        return endpoint_text(self.key[len(self.key) // 2 :])
+        return endpoint_text(self.key()[self.address_size : -4], self.dst_port)
 
     def finish(self) -> None:
         """Tell about fragments that still wait."""
         self.fragments.finish()
 
 
-def be32(buf: bytes, pos: cython.Py_ssize_t) -> cython.longlong:
-    a: cython.uint = buf[pos]
-    b: cython.uint = buf[pos + 1]
-    c: cython.uint = buf[pos + 2]
-    d: cython.uint = buf[pos + 3]
-    return (a << 24) | (b << 16) | (c << 8) | d
+def be16(octets: cython.p_uchar) -> cython.int:
+    """Compiled only, as is the next: callers have checked that the octets are there."""
+    return (octets[0] << 8) | octets[1]
 
 
-def endpoint_text(packed: bytes) -> str:
-    """``1.2.3.4:5672`` or ``[::1]:5672`` from an address and port of a key."""
-    port = int.from_bytes(packed[-2:], "big")
-    if len(packed) == 6:
-        return f"{socket.inet_ntop(socket.AF_INET, packed[:4])}:{port}"
-    return f"[{socket.inet_ntop(socket.AF_INET6, packed[:16])}]:{port}"
+def be32(octets: cython.p_uchar) -> cython.longlong:
+    value: cython.uint = octets[0]
+    return (value << 24) | (octets[1] << 16) | (octets[2] << 8) | octets[3]
+
+
+def endpoint_text(address: bytes, port: int) -> str:
+    """``1.2.3.4:5672`` or ``[::1]:5672``."""
+    if len(address) == 4:
+        return f"{socket.inet_ntop(socket.AF_INET, address)}:{port}"
+    return f"[{socket.inet_ntop(socket.AF_INET6, address)}]:{port}"

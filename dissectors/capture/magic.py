@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PcapShape:
+class PcapShape(NamedTuple):
     is_big_endian: bool
     # One unit of the fraction field, in nanoseconds.
     fraction_ns: int

@@ -76,10 +76,11 @@ class PcapReader(Reader):
                     return 0
                 pos = self.pos
             if cython.compiled:
-                seconds = self.u32(pos)
-                fraction = self.u32(pos + 4)
-                captured = self.u32(pos + 8)
-                wire = self.u32(pos + 12)
+                self.load(pos, 4)
+                seconds = self.words[0]
+                fraction = self.words[1]
+                captured = self.words[2]
+                wire = self.words[3]
             else:
                 seconds, fraction, captured, wire = self.unpack(self.buf, pos)
             if (

@@ -85,14 +85,17 @@ class PcapngReader(Reader):
                 return 0
             pos = self.pos
             if cython.compiled:
-                kind = self.u32(pos)
+                self.load(pos, 2)
+                kind = self.words[0]
+                size = self.words[1]
             else:
                 kind, size = self.unpack(self.buf, pos)
-            if kind == SECTION_HEADER and not self.start_section():
-                if not self.resync("a section header has no byte order"):
-                    return 0
-                continue
-            size = self.u32(pos + 4)
+            if kind == SECTION_HEADER:
+                if not self.start_section():
+                    if not self.resync("a section header has no byte order"):
+                        return 0
+                    continue
+                size = self.u32(pos + 4)
             if size < BLOCK_OVERHEAD_BYTES or size & 3 or size > MAX_BLOCK_BYTES:
                 if not self.resync("the length of a block cannot be right"):
                     return 0
@@ -123,11 +126,12 @@ class PcapngReader(Reader):
         if size < EPB_OVERHEAD_BYTES:
             return self.refuse("a packet block is too short", pos, size)
         if cython.compiled:
-            number = self.u32(pos + 8)
-            high = self.u32(pos + 12)
-            low = self.u32(pos + 16)
-            captured = self.u32(pos + 20)
-            wire = self.u32(pos + 24)
+            self.load(pos + 8, 5)
+            number = self.words[0]
+            high = self.words[1]
+            low = self.words[2]
+            captured = self.words[3]
+            wire = self.words[4]
         else:
             number, high, low, captured, wire = self.unpack_packet(self.buf, pos + 8)
         if captured > size - EPB_OVERHEAD_BYTES:

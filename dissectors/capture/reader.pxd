@@ -21,8 +21,10 @@ cdef class Reader:
     cdef public long long backwards_count
     cdef public long long backwards_packet_no
     cdef public bint is_closed
+    cdef unsigned int words[8]
 
     cpdef int advance(self) except -1
     cpdef int fill(self, Py_ssize_t need) except -1
     cpdef long long u32(self, Py_ssize_t pos) except -1
+    cdef int load(self, Py_ssize_t pos, int count) except -1
     cpdef int note_time(self) except -1

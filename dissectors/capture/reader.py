@@ -16,6 +16,8 @@ MAX_DECLARED_PACKET_BYTES = 64 * 1024 * 1024
 LOOKAHEAD_BYTES = 1024 * 1024
 # Broken places told one by one in a file; the rest is told as a sum.
 MAX_PROBLEMS_PER_FILE = 100
+# As many as ``words`` has room for.
+MAX_WORDS = cython.declare(cython.int, 8)
 MAX_TS_NS = 0x7FFFFFFFFFFFFFFF
 
 
@@ -61,7 +63,10 @@ class Reader:
             return 1
         if self.is_at_eof:
             return 0
-        parts = [self.buf[self.pos :]]
+        block = self.stream.read_on(have)
+        parts = [block or self.buf[self.pos :]]
+        if block:
+            have = len(block)
         while have < need:
             block = self.stream.read()
             if not block:
@@ -77,16 +82,31 @@ class Reader:
 
     def u32(self, pos: cython.Py_ssize_t) -> cython.longlong:
         """Unsigned 32-bit number at ``pos`` in the byte order of the file."""
-        buf: bytes = self.buf
         if cython.compiled:
-            b0: cython.uint = buf[pos]
-            b1: cython.uint = buf[pos + 1]
-            b2: cython.uint = buf[pos + 2]
-            b3: cython.uint = buf[pos + 3]
-            if self.is_big_endian:
-                return (b0 << 24) | (b1 << 16) | (b2 << 8) | b3
-            return (b3 << 24) | (b2 << 16) | (b1 << 8) | b0
+            self.load(pos, 1)
+            return self.words[0]
+        buf: bytes = self.buf
         return int.from_bytes(buf[pos : pos + 4], "big" if self.is_big_endian else "little")
+
+    def load(self, pos: cython.Py_ssize_t, count: cython.int) -> cython.int:
+        """Compiled only: ``count`` numbers of 32 bits from ``pos`` on into ``words``."""
+        i: cython.int
+        octets: cython.p_uchar = self.buf
+        b0: cython.uint
+        b1: cython.uint
+        b2: cython.uint
+        b3: cython.uint
+        if pos < 0 or count > MAX_WORDS or pos + 4 * count > len(self.buf):
+            raise IndexError("octets are missing")
+        octets += pos
+        for i in range(count):
+            b0, b1, b2, b3 = octets[0], octets[1], octets[2], octets[3]
+            if self.is_big_endian:
+                self.words[i] = (b0 << 24) | (b1 << 16) | (b2 << 8) | b3
+            else:
+                self.words[i] = (b3 << 24) | (b2 << 16) | (b1 << 8) | b0
+            octets += 4
+        return 0
 
     def note_time(self) -> cython.int:
         """Keep ``order_ns`` rising and count packets that are earlier than one before them."""

@@ -57,6 +57,21 @@ class ByteStream:
     def read(self) -> bytes:
         return self._next_block()
 
+    def read_on(self, count: int) -> bytes:
+        """The last ``count`` bytes again and the next block behind them, so that nobody has to
+        join the two; ``b""`` where there is no next block, or the way back is not free."""
+        if self.size is None or self.is_compressed or self._head:
+            return b""
+        self.file.seek(-count, os.SEEK_CUR)
+        data = self._read_file(count + BLOCK_BYTES)
+        # Also where reading failed, or the file was cut meanwhile.
+        again = min(count, len(data))
+        self.raw_bytes -= again
+        if len(data) <= count:
+            self.file.seek(count - again, os.SEEK_CUR)
+            return b""
+        return data
+
     @property
     def is_compressed(self) -> bool:
         return self._next_block != self._plain_block

@@ -1,6 +1,9 @@
+cimport cython
+
 from dissectors.core.rows cimport RowBuffer
 from dissectors.sink cimport Sink
 
+@cython.final
 cdef class Connection:
     cdef public str connection_id
     cdef public str client
@@ -31,9 +34,9 @@ cdef class Connection:
         self, int side, long long ts_ns, long long packet_no, long long first_packet_no,
         long long offset, long long size) except -1
     cpdef Py_ssize_t transfer_row(self) except -1
-    cpdef long long direction(self, int side) except? -1
-    cpdef long long next_session(self) except? -1
-    cpdef long long next_link(self) except? -1
-    cpdef long long next_transfer(self) except? -1
-    cpdef int skip(self, long long count) except -1
-    cpdef int uncount(self, long long count) except -1
+    cpdef long long direction(self, int side) noexcept
+    cpdef long long next_session(self) noexcept
+    cpdef long long next_link(self) noexcept
+    cpdef long long next_transfer(self) noexcept
+    cpdef int skip(self, long long count) noexcept
+    cpdef int uncount(self, long long count) noexcept

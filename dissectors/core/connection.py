@@ -72,15 +72,14 @@ class Connection:
             self.frames_code = rows.text(self.connection_id)
         self.frame_no += 1
         self.decoded_bytes += size
-        cells = rows.cells
-        cells[base + F_CONNECTION] = self.frames_code
-        cells[base + F_NO] = self.frame_no
-        cells[base + F_TS] = ts_ns
-        cells[base + F_DIRECTION] = self.direction_1 if side else self.direction_0
-        cells[base + F_PACKET] = packet_no
-        cells[base + F_FIRST_PACKET] = first_packet_no
-        cells[base + F_OFFSET] = offset
-        cells[base + F_SIZE] = size
+        rows.cells[base + F_CONNECTION] = self.frames_code
+        rows.cells[base + F_NO] = self.frame_no
+        rows.cells[base + F_TS] = ts_ns
+        rows.cells[base + F_DIRECTION] = self.direction_1 if side else self.direction_0
+        rows.cells[base + F_PACKET] = packet_no
+        rows.cells[base + F_FIRST_PACKET] = first_packet_no
+        rows.cells[base + F_OFFSET] = offset
+        rows.cells[base + F_SIZE] = size
         return base
 
     def transfer_row(self) -> cython.Py_ssize_t:

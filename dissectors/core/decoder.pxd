@@ -1,5 +1,8 @@
+cimport cython
+
 from dissectors.core.connection cimport Connection
 
+@cython.final
 cdef class Side:
     cdef public int mode
     cdef public bytearray carry
@@ -31,7 +34,9 @@ cdef class StreamDecoder:
         long long packet_no, long long offset) except -1
     cpdef int gap(
         self, int side, long long size, long long ts_ns, long long packet_no) except -1
-    cdef int _take(self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size) except -1
+    cdef int _take(self, int side, bytes whole) except -1
+    cdef Py_ssize_t _take_frames(
+        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t end) except? -1
     cdef int _step(
         self, int side, Side state, bytes buf, Py_ssize_t start, Py_ssize_t end,
         long long ts_ns, long long packet_no, long long offset) except -1

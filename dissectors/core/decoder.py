@@ -132,7 +132,6 @@ class StreamDecoder:
         offset: cython.longlong,
     ) -> cython.int:
         """Take the frames of a chunk; where they stop being frames the rest is held."""
-        size: cython.Py_ssize_t
         taken: cython.Py_ssize_t
         self.ts_ns = ts_ns
         self.packet_no = packet_no
@@ -144,34 +143,31 @@ class StreamDecoder:
                 self._hold(state, bytes(buf[start:end]), ts_ns, packet_no, offset)
                 return 0
         self.first_packet_no = packet_no
-        while start < end:
-            size = self.frame_size(side, buf, start, end)
-            if size > 0 and start + size <= end:
-                self.offset = offset
-                self._take(side, buf, start, size)
-                start += size
-                offset += size
-                continue
-            if size < 0:
-                self._lose(side, state, bytes(buf[start : min(end, start + 16)]), offset)
-                if state.mode == SEARCHING:
-                    self._hold(state, bytes(buf[start:end]), ts_ns, packet_no, offset)
-                else:
-                    self.conn.skip(end - start)
-                return 0
-            if size > FRAME_LIMIT:
-                self._pass_large(
-                    side, state, bytes(buf[start : min(end, start + 16)]), offset, size
-                )
+        self.offset = offset
+        taken = self._take_frames(side, buf, start, end)
+        if taken < end:
+            self._begin(side, state, buf, taken, end, offset + (taken - start))
+        return 0
+
+    def _begin(self, side, state: Side, buf: bytes, start, end, offset) -> None:
+        """What is left of a chunk begins a frame, or none."""
+        head = bytes(buf[start : min(end, start + 16)])
+        size = self.frame_size(side, buf, start, end)
+        if size < 0:
+            self._lose(side, state, head, offset)
+            if state.mode == SEARCHING:
+                self._hold(state, bytes(buf[start:end]), self.ts_ns, self.packet_no, offset)
+            else:
                 self.conn.skip(end - start)
-                state.passing_left = size - (end - start)
-                return 0
+        elif size > FRAME_LIMIT:
+            self._pass_large(side, state, head, offset, size)
+            self.conn.skip(end - start)
+            state.passing_left = size - (end - start)
+        else:
             state.carry += buf[start:end]
             state.need = size
             state.carry_offset = offset
-            state.carry_packet_no = packet_no
-            return 0
-        return 0
+            state.carry_packet_no = self.packet_no
 
     def gap(
         self,
@@ -273,26 +269,56 @@ class StreamDecoder:
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _take(
-        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t
-    ) -> cython.int:
-        """One stream's bug must not stop the others: it becomes a row."""
+    def _take_frames(
+        self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.Py_ssize_t:
+        """Take the whole frames that lie here, the first at ``offset``; the index behind them.
+
+        One stream's bug must not stop the others: it becomes a row."""
+        size: cython.Py_ssize_t = 0
+        offset: cython.longlong = self.offset
+        frame_no: cython.longlong = 0
+        while start < end:
+            try:
+                while start < end:
+                    size = 0
+                    size = self.frame_size(side, buf, start, end)
+                    if size <= 0 or size > end - start:
+                        return start
+                    self.offset = offset
+                    frame_no = self.conn.frame_no
+                    self.take_frame(side, buf, start, size)
+                    start += size
+                    offset += size
+            except Exception as bug:
+                if size == 0:  # nobody knows where the next frame begins
+                    raise
+                self._note_bug(side, size, bug, frame_no)
+                start += size
+                offset += size
+        return start
+
+    def _take(self, side: cython.int, whole: bytes) -> cython.int:
+        """The same for one frame that came in parts."""
         frame_no: cython.longlong = self.conn.frame_no
         try:
-            self.take_frame(side, buf, start, size)
+            self.take_frame(side, whole, 0, len(whole))
         except Exception as bug:
-            if self.conn.frame_no == frame_no:
-                self.conn.skip(size)
-            self.conn.problem(
-                "frame.bug",
-                f"{type(bug).__name__}: {bug}",
-                side,
-                self.ts_ns,
-                self.packet_no,
-                self.offset,
-                size,
-            )
+            self._note_bug(side, len(whole), bug, frame_no)
         return 0
+
+    def _note_bug(self, side, size, bug, frame_no) -> None:
+        if self.conn.frame_no == frame_no:
+            self.conn.skip(size)
+        self.conn.problem(
+            "frame.bug",
+            f"{type(bug).__name__}: {bug}",
+            side,
+            self.ts_ns,
+            self.packet_no,
+            self.offset,
+            size,
+        )
 
     def _fill(
         self,
@@ -341,7 +367,7 @@ class StreamDecoder:
         self.offset = state.carry_offset
         self.first_packet_no = state.carry_packet_no
         if not state.holes:
-            return self._take(side, whole, 0, len(whole))
+            return self._take(side, whole)
         holes = state.holes
         state.holes = []
         self._take_holed(side, whole, holes)

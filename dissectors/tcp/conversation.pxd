@@ -1,3 +1,5 @@
+cimport cython
+
 from dissectors.tcp.half cimport HalfStream
 from dissectors.tcp.recent cimport Recent
 
@@ -6,6 +8,7 @@ cdef class Listener:
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t end, long long ts_ns,
         long long packet_no, long long offset) except -1
 
+@cython.final
 cdef class Conversation:
     cdef public Listener listener
     cdef public Recent recent
@@ -34,6 +37,5 @@ cdef class Conversation:
         long long packet_no) except -1
     cpdef int ignore(self, int side, int flags, long long ts_ns) except -1
     cdef long long _acknowledge(
-        self, HalfStream peer, long long ack, long long ts_ns) except? -1
-    cdef int _round_trip(self, long long rtt_ns) except -1
-    cdef int _sample(self, HalfStream half, long long end_offset, long long ts_ns) except -1
+        self, HalfStream peer, long long ack, long long ts_ns) noexcept
+    cdef int _round_trip(self, long long rtt_ns) noexcept

@@ -111,12 +111,13 @@ class Conversation:
             peer_offset = self._acknowledge(peer, ack, ts_ns)
         # What a SYN, a FIN or an overtaken packet says about the window is no spell of it.
         if (
-            not flags & (SYN | FIN)
+            (window == 0 or half.zero_window_since_ns >= 0)
+            and not flags & (SYN | FIN)
             and peer_offset >= peer.acked
             and half.note_window(window, ts_ns)
         ):
             self.listener.window(side, window != 0, ts_ns, packet_no)
-        offset = half.offset_of(seq)
+        offset = half.delivered if seq == half.next_seq else half.offset_of(seq)
         if flags & FIN:
             half.note_fin(offset + (end - start) + missing)
         if start < end or missing:
@@ -125,11 +126,14 @@ class Conversation:
                 and not missing
                 and not self.is_waiting
                 and peer_offset <= peer.delivered
-                and not half.is_after_fin(offset)
+                and (half.fin_offset < 0 or not half.is_after_fin(offset))
             ):
-                self._sample(half, offset + (end - start), ts_ns)
                 half.advance(end - start)
                 half.seen_end = half.delivered
+                if half.sample_end < 0:
+                    # One segment at a time is timed from data to acknowledgement.
+                    half.sample_end = half.delivered
+                    half.sample_ts_ns = ts_ns
                 self.recent.keep(half, packet_no, offset, buf, start, end)
                 self.listener.feed(side, buf, start, end, ts_ns, packet_no, offset)
             else:
@@ -204,7 +208,7 @@ class Conversation:
         if not peer.is_anchored:
             # Before the peer's first byte is seen, the acknowledgement tells where it stands.
             peer.anchor(ack)
-        offset = peer.offset_of(ack)
+        offset = peer.delivered if ack == peer.next_seq else peer.offset_of(ack)
         if peer.fin_offset >= 0 and offset > peer.fin_offset:
             offset = peer.fin_offset
         if offset > peer.acked and offset - peer.delivered <= MAX_WAITING_BYTES * 16:
@@ -230,15 +234,6 @@ class Conversation:
             self.rtt_max_ns = rtt_ns
         self.rtt_count += 1
         self.rtt_total_ns += rtt_ns
-        return 0
-
-    def _sample(
-        self, half: HalfStream, end_offset: cython.longlong, ts_ns: cython.longlong
-    ) -> cython.int:
-        """Time one segment at a time from data to acknowledgement."""
-        if half.sample_end < 0:
-            half.sample_end = end_offset
-            half.sample_ts_ns = ts_ns
         return 0
 
     def _disorder(

@@ -1,3 +1,6 @@
+cimport cython
+
+@cython.final
 cdef class HalfStream:
     cdef public bint is_anchored
     cdef public long long next_seq
@@ -23,10 +26,10 @@ cdef class HalfStream:
     cdef public long long sample_end
     cdef public long long sample_ts_ns
 
-    cpdef int anchor(self, long long seq) except -1
-    cpdef long long offset_of(self, long long seq) except? -1
-    cpdef int advance(self, long long count) except -1
-    cpdef int is_believable(self, long long offset) except -1
-    cpdef int note_fin(self, long long offset) except -1
-    cpdef int is_after_fin(self, long long offset) except -1
-    cpdef int note_window(self, long long window, long long ts_ns) except -1
+    cpdef int anchor(self, long long seq) noexcept
+    cpdef long long offset_of(self, long long seq) noexcept
+    cpdef int advance(self, long long count) noexcept
+    cpdef int is_believable(self, long long offset) noexcept
+    cpdef int note_fin(self, long long offset) noexcept
+    cpdef int is_after_fin(self, long long offset) noexcept
+    cpdef int note_window(self, long long window, long long ts_ns) noexcept

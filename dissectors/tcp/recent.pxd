@@ -1,3 +1,6 @@
+cimport cython
+
+@cython.final
 cdef class Kept:
     cdef public object half
     cdef public int file_index
@@ -7,6 +10,7 @@ cdef class Kept:
     cdef public Py_ssize_t start
     cdef public Py_ssize_t end
 
+@cython.final
 cdef class Recent:
     cdef public list kept
     cdef public Py_ssize_t place

@@ -7,7 +7,7 @@ The only handshake messages that are read; all others are stepped over without b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 CLIENT_HELLO, SERVER_HELLO, ENCRYPTED_EXTENSIONS = 1, 2, 8
 _READ = (CLIENT_HELLO, SERVER_HELLO, ENCRYPTED_EXTENSIONS)
@@ -23,8 +23,7 @@ _HEADER_BYTES = 4
 _RECORD_HEADER_BYTES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(NamedTuple):
     """What a hello says; ``suite`` and ``compression`` are the server's choice."""
 
     kind: int

@@ -85,15 +85,16 @@ def _segments(
         )
         if found <= 0 or not all(test(reader.ts_ns) for test in times):
             continue
-        size = len(view.key) // 2 - 2
+        key = view.key()
+        size = view.address_size
         payload = view.buf[view.payload_start : view.payload_end] if with_payload else None
         row = (
             name,
             reader.packet_no,
             reader.ts_ns,
-            _address(view.key[:size], addresses),
+            _address(key[:size], addresses),
             view.src_port,
-            _address(view.key[size + 2 : -2], addresses),
+            _address(key[size:-4], addresses),
             view.dst_port,
             view.seq,
             view.ack,
