@@ -15,12 +15,14 @@ from dissectors.amqp09.property_memory import PropertyMemory
 from dissectors.amqp09.rare import RareFrames
 from dissectors.amqp09.resync import find_next_frame
 from dissectors.amqp09.transfers import Transfer
-from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
+
+if not cython.compiled:
+    from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 
 # Argument lists remembered per connection, so that their JSON is made once.
 MAX_REMEMBERED = 4096

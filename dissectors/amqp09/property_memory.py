@@ -19,7 +19,9 @@ from dissectors.amqp09.properties import (
     json_member,
     make_properties,
 )
-from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
+
+if not cython.compiled:
+    from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 
 # Property lists remembered per connection.
 MAX_REMEMBERED = 4096

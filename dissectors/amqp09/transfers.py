@@ -10,11 +10,13 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from dissectors.amqp09 import codes
 from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.properties import Properties
-from dissectors.amqp09.wire import cut
 from dissectors.core.connection import Connection
 from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of, signed_int64
 from dissectors.core.words import word
 from dissectors.tables import TRANSFERS
+
+if not cython.compiled:
+    from dissectors.amqp09.wire import cut
 
 # A body is kept whole for the payloads table up to this size.
 MAX_PAYLOAD_BYTES = 32 * 1024 * 1024
