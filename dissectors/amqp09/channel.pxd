@@ -1,5 +1,6 @@
 from dissectors.amqp09.settling cimport Settling
 from dissectors.amqp09.transfers cimport Link, Transfer, emit_transfer
+from dissectors.amqp09.waiting cimport Waiting
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 
