@@ -300,13 +300,13 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
 
 def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> cython.int:
     """The message properties' columns of a transfer's row."""
-    column: cython.Py_ssize_t
-    code: cython.longlong
+    i: cython.Py_ssize_t
+    shared: Properties = p if p.alike is None else p.alike
     cells = rows.cells
-    if p.columns_batch != rows.batch_no:
-        code_properties(rows, p)
-    for column, code in p.column_codes:
-        cells[base + column] = code
+    if shared.columns_batch != rows.batch_no:
+        code_properties(rows, shared)
+    for i in range(shared.column_count):
+        cells[base + shared.columns[i]] = shared.column_codes[i]
     if p.message_id is not None:
         rows.put_string(base, T_MESSAGE_ID, p.message_id)
     if p.correlation_id is not None:
@@ -319,13 +319,17 @@ def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> 
         cells[base + T_DURABLE] = p.durable
     if p.created_ms >= 0:
         cells[base + T_CREATED] = p.created_ms
-    cells[base + T_PROPERTIES] = p.rest_code
+    cells[base + T_PROPERTIES] = shared.rest_code
     return 0
 
 
 def code_properties(rows: RowBuffer, p: Properties) -> cython.int:
     """The codes of its texts in this batch of transfers: most lists are shared by many."""
     p.columns_batch = rows.batch_no
-    p.column_codes = [(column, rows.text(text)) for column, text in p.text_columns]
+    p.column_count = 0
+    for column, text in p.text_columns:
+        p.columns[p.column_count] = column
+        p.column_codes[p.column_count] = rows.text(text)
+        p.column_count += 1
     p.rest_code = NULL_CELL if p.rest_json is None else rows.text(p.rest_json)
     return 0

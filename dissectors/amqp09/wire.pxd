@@ -32,6 +32,14 @@ cdef inline bytes cut(bytes buf, Py_ssize_t at, Py_ssize_t end):
 cdef inline str cut_text(bytes buf, Py_ssize_t at, Py_ssize_t end):
     return PyUnicode_DecodeUTF8(<char*> octets_at(buf, at, end), end - at, NULL)
 
+cdef inline bint is_plain(bytes buf, Py_ssize_t at, Py_ssize_t end) except -1:
+    cdef const unsigned char* octets = octets_at(buf, at, end)
+    cdef Py_ssize_t i
+    for i in range(end - at):
+        if octets[i] < 0x20 or octets[i] > 0x7F or octets[i] == 0x22 or octets[i] == 0x5C:
+            return False
+    return True
+
 cdef inline bint is_same(bytes buf, Py_ssize_t at, Py_ssize_t end, bytes known) noexcept:
     if at < 0 or end > PyBytes_GET_SIZE(buf) or end - at != PyBytes_GET_SIZE(known):
         return False

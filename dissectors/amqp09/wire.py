@@ -5,11 +5,13 @@ used, once for all octets of a value. Compiled it is inlined, so each module tha
 it only where nothing is compiled.
 """
 
+import re
 from struct import Struct
 
 import cython
 
 if not cython.compiled:
+    _PLAIN = re.compile(rb"[ !#-\[\]-\x7f]*").fullmatch
     _U16 = Struct(">H").unpack_from
     _U32 = Struct(">I").unpack_from
     _U64 = Struct(">Q").unpack_from
@@ -30,6 +32,10 @@ if not cython.compiled:
     def cut_text(buf: bytes, at: int, end: int) -> str:
         """The same octets as UTF-8; raises where they are not."""
         return buf[at:end].decode()
+
+    def is_plain(buf: bytes, at: int, end: int) -> bool:
+        """Whether the octets are ASCII that JSON shows as it is."""
+        return _PLAIN(buf, at, end) is not None
 
     def is_same(buf: bytes, at: int, end: int, known: bytes) -> bool:
         """Whether buf[at:end] is what is known, compiled without an object to compare."""
