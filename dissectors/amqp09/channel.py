@@ -50,6 +50,9 @@ class Channel(Settling):
         self.has_global_limit = False
         self.prefetch_size = 0
         self.last_queue = None
+        # A channel's sender mostly repeats its arguments.
+        self.last_publish = None
+        self.last_deliver = None
         self.is_closing = False
         self.row: dict = {"is_inferred": True}
 

@@ -1,3 +1,4 @@
+# cython: wraparound=False
 """From frames to rows and state: the decoder of 0-8, 0-9, the 0-9 draft and 0-9-1.
 
 The frames that make up almost all traffic (publish, deliver, get-ok, header, body, ack, nack,
@@ -95,8 +96,6 @@ class Decoder09(StreamDecoder):
         self.publishes: dict = {}
         self.delivers: dict = {}
         self.gets: dict = {}
-        self.last_publish = None
-        self.last_deliver = None
         self.channels: dict = {}
         self.last_channel = None
         self.frame_max = 0
@@ -163,13 +162,17 @@ class Decoder09(StreamDecoder):
 
     def channel(self, number: cython.longlong, side: cython.int) -> Channel:
         """The open channel of that number; one that was not seen to open is inferred."""
-        found: Channel = self.last_channel
-        if found is not None and found.number == number:
-            return found
-        found = self.channels.get(number)
+        found: Channel = self._open_channel(number)
         if found is None:
-            found = self.rare.infer_channel(number, side)
-        self.last_channel = found
+            found = self.last_channel = self.rare.infer_channel(number, side)
+        return found
+
+    def _open_channel(self, number: cython.longlong) -> Channel | None:
+        found: Channel = self.last_channel
+        if found is None or found.number != number:
+            found = self.channels.get(number)
+            if found is not None:
+                self.last_channel = found
         return found
 
     def row(
@@ -191,18 +194,27 @@ class Decoder09(StreamDecoder):
         rows.cells[base + F_STATUS] = W_OK
         return base
 
-    def say_transfer(self, base: cython.Py_ssize_t, channel: Channel, t: Transfer) -> cython.int:
-        """Session, link and transfer of a frame's row."""
+    def _hot_row(
+        self,
+        side: cython.int,
+        size: cython.Py_ssize_t,
+        channel: Channel,
+        t: Transfer | None,
+        type_word: cython.longlong,
+        name: cython.longlong,
+    ) -> cython.Py_ssize_t:
+        """The same with the frame's session, link and transfer."""
+        base: cython.Py_ssize_t = self.row(side, size, channel.number, type_word, name)
         rows: RowBuffer = self.frames
         rows.cells[base + F_SESSION] = channel.session_id
         if t is not None:
             rows.cells[base + F_TRANSFER] = t.transfer_id
             if t.link is not None:
                 rows.cells[base + F_LINK] = t.link.link_id
-        return 0
+        return base
 
-    def say_tag(self, base: cython.Py_ssize_t, tag: cython.ulonglong) -> cython.int:
-        self.frames.cells[base + F_DELIVERY_ID] = min(tag, MAX_INT64)
+    def _say_tag(self, base: cython.Py_ssize_t, tag: cython.ulonglong) -> cython.int:
+        self.frames.cells[base + F_DELIVERY_ID] = tag if tag < MAX_INT64 else MAX_INT64
         self.frames.put_number(base, F_DELIVERY_TAG, tag)
         return 0
 
@@ -222,17 +234,17 @@ class Decoder09(StreamDecoder):
         t: Transfer
         channel: Channel
         known: Arguments
-        known = self.last_publish
+        channel = self._open_channel(number)
+        known = None if channel is None else channel.last_publish
         if known is None or not is_same(buf, at, last, known.tail):
             known = self._recall(self.publishes, b"", cut(buf, at, last), buf, at, last)
             if known is None:
                 return 0
-            self.last_publish = known
-        channel = self.channel(number, side)
+            channel = self.channel(number, side)
+            channel.last_publish = known
         t = channel.publish(side, known.exchange, known.routing_key, known.is_mandatory, self)
         t.arguments = known
-        base = self.row(side, size, number, W_METHOD, N_PUBLISH)
-        self.say_transfer(base, channel, t)
+        base = self._hot_row(side, size, channel, t, W_METHOD, N_PUBLISH)
         self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
@@ -254,7 +266,8 @@ class Decoder09(StreamDecoder):
         if tag_at + 9 >= last:
             return 0
         # The list without its tag and redelivered bit, which differ each time.
-        known = self.last_deliver
+        channel = self._open_channel(number)
+        known = None if channel is None else channel.last_deliver
         if (
             known is None
             or not is_same(buf, at, tag_at, known.head)
@@ -265,9 +278,9 @@ class Decoder09(StreamDecoder):
             )
             if known is None:
                 return 0
-            self.last_deliver = known
+            channel = self.channel(number, side)
+            channel.last_deliver = known
         tag = be64(buf, tag_at)
-        channel = self.channel(number, side)
         t = channel.deliver(
             side,
             tag,
@@ -313,10 +326,9 @@ class Decoder09(StreamDecoder):
         known: Arguments,
     ) -> cython.int:
         """The row of a deliver or get-ok."""
-        base: cython.Py_ssize_t = self.row(side, size, channel.number, W_METHOD, name)
+        base: cython.Py_ssize_t = self._hot_row(side, size, channel, t, W_METHOD, name)
         t.arguments = known
-        self.say_transfer(base, channel, t)
-        self.say_tag(base, t.tag)
+        self._say_tag(base, t.tag)
         self.frames.cells[base + F_REDELIVERED] = t.is_redelivered
         self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
@@ -358,9 +370,8 @@ class Decoder09(StreamDecoder):
             t = channel.settle(side, tag, is_multiple, outcome, self)
         else:
             t = channel.confirm(side, tag, is_multiple, outcome, self)
-        base = self.row(side, size, number, W_METHOD, name)
-        self.say_transfer(base, channel, t)
-        self.say_tag(base, tag)
+        base = self._hot_row(side, size, channel, t, W_METHOD, name)
+        self._say_tag(base, tag)
         self.frames.cells[base + F_OUTCOME] = outcome
         if key != K_REJECT:
             self.frames.cells[base + F_MULTIPLE] = is_multiple
@@ -403,9 +414,8 @@ class Decoder09(StreamDecoder):
         if t is not None and t.class_id != BASIC:
             return 0
         t = channel.header(side, properties, body_size, 0, self)
-        base = self.row(side, size, number, W_HEADER, W_HEADER)
-        self.say_transfer(base, channel, t)
-        self.frames.cells[base + F_BODY] = min(body_size, MAX_INT64)
+        base = self._hot_row(side, size, channel, t, W_HEADER, W_HEADER)
+        self.frames.cells[base + F_BODY] = body_size if body_size < MAX_INT64 else MAX_INT64
         if properties.json is not None:
             if properties.json_batch != self.frames.batch_no:
                 properties.json_batch = self.frames.batch_no
@@ -427,8 +437,7 @@ class Decoder09(StreamDecoder):
         t: Transfer
         channel: Channel = self.channel(number, side)
         t = channel.body(side, buf, at, last, self)
-        base = self.row(side, size, number, W_BODY, W_BODY)
-        self.say_transfer(base, channel, t)
+        base = self._hot_row(side, size, channel, t, W_BODY, W_BODY)
         self.frames.cells[base + F_BODY] = last - at
         return 1
 

@@ -1,3 +1,4 @@
+# cython: wraparound=False
 """Messages on their way: one `Transfer` per publish, deliver, get-ok or return, and its row.
 
 A transfer is filled by the frames that carry it, settled by the frames that acknowledge it, and
@@ -247,7 +248,7 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
     cells[base + T_CAPTURE] = known.capture_code
     if t.has_tag:
         rows.put_number(base, T_TAG, t.tag)
-        cells[base + T_DELIVERY_ID] = min(t.tag, MAX_INT64)
+        cells[base + T_DELIVERY_ID] = t.tag if t.tag < MAX_INT64 else MAX_INT64
     cells[base + T_FIRST_PACKET] = t.first_packet
     cells[base + T_LAST_PACKET] = t.last_packet
     cells[base + T_FIRST_TS] = t.first_ts
