@@ -136,65 +136,46 @@ class Decoder09(StreamDecoder):
         last: cython.Py_ssize_t = start + size - FRAME_END_SIZE
         number: cython.longlong
         key: cython.longlong
+        channel: Channel
         kind: cython.int = buf[start]
         taken: cython.int = 0
         # While nobody knows which side is the client, the tables of methods must tell.
         if self.is_hot and self.conn.is_client_known and kind <= BODY and buf[last] == FRAME_END:
             number = be16(buf, at - 6)
-            if number and (self.frame_max == 0 or size <= self.frame_max):
+            channel = self.last_channel
+            if channel is None or channel.number != number:
+                channel = self.channels.get(number)
+                if channel is not None:
+                    self.last_channel = channel
+            # One that was not seen to open is the tables' to infer.
+            if channel is not None and number and (not self.frame_max or size <= self.frame_max):
                 if kind == BODY:
-                    taken = self._take_body(side, buf, start, size, at, last, number)
+                    taken = self._take_body(side, buf, size, at, last, channel)
                 elif kind == HEADER:
-                    taken = self._take_header(side, buf, start, size, at, last, number)
+                    taken = self._take_header(side, buf, size, at, last, channel)
                 elif last - at > 4:
                     key = be32(buf, at)
+                    at += 4
                     if key == K_PUBLISH:
-                        taken = self._take_publish(side, buf, start, size, at + 4, last, number)
+                        taken = self._take_publish(side, buf, size, at, last, channel)
                     elif key == K_DELIVER:
-                        taken = self._take_deliver(side, buf, start, size, at + 4, last, number)
+                        taken = self._take_deliver(side, buf, size, at, last, channel)
                     elif key in (K_ACK, K_NACK, K_REJECT):
-                        taken = self._take_ack(side, buf, start, size, at + 4, last, number, key)
+                        taken = self._take_ack(side, buf, size, at, last, channel, key)
                     elif key == K_GET_OK:
-                        taken = self._take_get_ok(side, buf, start, size, at + 4, last, number)
+                        taken = self._take_get_ok(side, buf, size, at, last, channel)
         if not taken:
             self.rare.take(side, buf, start, size)
         return 0
 
     def channel(self, number: cython.longlong, side: cython.int) -> Channel:
         """The open channel of that number; one that was not seen to open is inferred."""
-        found: Channel = self._open_channel(number)
+        found: Channel = self.channels.get(number)
         if found is None:
-            found = self.last_channel = self.rare.infer_channel(number, side)
+            found = self.rare.infer_channel(number, side)
         return found
 
-    def _open_channel(self, number: cython.longlong) -> Channel | None:
-        found: Channel = self.last_channel
-        if found is None or found.number != number:
-            found = self.channels.get(number)
-            if found is not None:
-                self.last_channel = found
-        return found
-
-    def row(
-        self,
-        side: cython.int,
-        size: cython.Py_ssize_t,
-        number: cython.longlong,
-        type_word: cython.longlong,
-        name: cython.longlong,
-    ) -> cython.Py_ssize_t:
-        """A row in frames for a frame of a channel."""
-        base: cython.Py_ssize_t = self.conn.frame_row(
-            side, self.ts_ns, self.packet_no, self.first_packet_no, self.offset, size
-        )
-        rows: RowBuffer = self.frames
-        rows.cells[base + F_CHANNEL] = number
-        rows.cells[base + F_TYPE] = type_word
-        rows.cells[base + F_NAME] = name
-        rows.cells[base + F_STATUS] = W_OK
-        return base
-
-    def _hot_row(
+    def _row(
         self,
         side: cython.int,
         size: cython.Py_ssize_t,
@@ -203,10 +184,16 @@ class Decoder09(StreamDecoder):
         type_word: cython.longlong,
         name: cython.longlong,
     ) -> cython.Py_ssize_t:
-        """The same with the frame's session, link and transfer."""
-        base: cython.Py_ssize_t = self.row(side, size, channel.number, type_word, name)
+        """A row in frames for a frame that is well."""
         rows: RowBuffer = self.frames
+        base: cython.Py_ssize_t = self.conn.frame_row(
+            side, self.ts_ns, self.packet_no, self.first_packet_no, self.offset, size
+        )
+        rows.cells[base + F_CHANNEL] = channel.number
         rows.cells[base + F_SESSION] = channel.session_id
+        rows.cells[base + F_TYPE] = type_word
+        rows.cells[base + F_NAME] = name
+        rows.cells[base + F_STATUS] = W_OK
         if t is not None:
             rows.cells[base + F_TRANSFER] = t.transfer_id
             if t.link is not None:
@@ -224,27 +211,23 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
-        channel: Channel
         known: Arguments
-        channel = self._open_channel(number)
-        known = None if channel is None else channel.last_publish
+        known = channel.last_publish
         if known is None or not is_same(buf, at, last, known.tail):
             known = self._recall(self.publishes, b"", cut(buf, at, last), buf, at, last)
             if known is None:
                 return 0
-            channel = self.channel(number, side)
             channel.last_publish = known
         t = channel.publish(side, known.exchange, known.routing_key, known.is_mandatory, self)
         t.arguments = known
-        base = self._hot_row(side, size, channel, t, W_METHOD, N_PUBLISH)
+        base = self._row(side, size, channel, t, W_METHOD, N_PUBLISH)
         self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
@@ -252,22 +235,19 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         tag: cython.ulonglong
         t: Transfer
-        channel: Channel
         known: Arguments
         tag_at: cython.Py_ssize_t = at + 1 + buf[at]
         if tag_at + 9 >= last:
             return 0
         # The list without its tag and redelivered bit, which differ each time.
-        channel = self._open_channel(number)
-        known = None if channel is None else channel.last_deliver
+        known = channel.last_deliver
         if (
             known is None
             or not is_same(buf, at, tag_at, known.head)
@@ -278,7 +258,6 @@ class Decoder09(StreamDecoder):
             )
             if known is None:
                 return 0
-            channel = self.channel(number, side)
             channel.last_deliver = known
         tag = be64(buf, tag_at)
         t = channel.deliver(
@@ -296,15 +275,13 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         tag: cython.ulonglong
         t: Transfer
-        channel: Channel
         known: Arguments
         if at + 9 >= last:
             return 0
@@ -312,7 +289,6 @@ class Decoder09(StreamDecoder):
         if known is None:
             return 0
         tag = be64(buf, at)
-        channel = self.channel(number, side)
         t = self.rare.get_ok(channel, side, tag, buf[at + 8] & 1, known.exchange, known.routing_key)
         return self._say_delivery(side, size, channel, N_GET_OK, t, known)
 
@@ -326,7 +302,7 @@ class Decoder09(StreamDecoder):
         known: Arguments,
     ) -> cython.int:
         """The row of a deliver or get-ok."""
-        base: cython.Py_ssize_t = self._hot_row(side, size, channel, t, W_METHOD, name)
+        base: cython.Py_ssize_t = self._row(side, size, channel, t, W_METHOD, name)
         t.arguments = known
         self._say_tag(base, t.tag)
         self.frames.cells[base + F_REDELIVERED] = t.is_redelivered
@@ -337,11 +313,10 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
         key: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
@@ -352,13 +327,11 @@ class Decoder09(StreamDecoder):
         outcome: cython.longlong = ACCEPTED
         name: cython.longlong = N_ACK
         t: Transfer
-        channel: Channel
         if last - at != 9:
             return 0
         tag = be64(buf, at)
         bits = buf[at + 8]
         is_multiple = bits & 1
-        channel = self.channel(number, side)
         if (channel.current_1 if side else channel.current_0) is not None:
             return 0  # it cuts a content short
         if key != K_ACK:
@@ -370,7 +343,7 @@ class Decoder09(StreamDecoder):
             t = channel.settle(side, tag, is_multiple, outcome, self)
         else:
             t = channel.confirm(side, tag, is_multiple, outcome, self)
-        base = self._hot_row(side, size, channel, t, W_METHOD, name)
+        base = self._row(side, size, channel, t, W_METHOD, name)
         self._say_tag(base, tag)
         self.frames.cells[base + F_OUTCOME] = outcome
         if key != K_REJECT:
@@ -383,15 +356,13 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
-        channel: Channel
         properties: Properties
         body_size: cython.ulonglong
         weight: cython.longlong
@@ -409,12 +380,11 @@ class Decoder09(StreamDecoder):
         if not properties.is_plain:
             return 0
         body_size = be64(buf, at + 4)
-        channel = self.channel(number, side)
         t = channel.current_1 if side else channel.current_0
         if t is not None and t.class_id != BASIC:
             return 0
         t = channel.header(side, properties, body_size, 0, self)
-        base = self._hot_row(side, size, channel, t, W_HEADER, W_HEADER)
+        base = self._row(side, size, channel, t, W_HEADER, W_HEADER)
         self.frames.cells[base + F_BODY] = body_size if body_size < MAX_INT64 else MAX_INT64
         if properties.json is not None:
             if properties.json_batch != self.frames.batch_no:
@@ -427,17 +397,15 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
-        channel: Channel = self.channel(number, side)
         t = channel.body(side, buf, at, last, self)
-        base = self._hot_row(side, size, channel, t, W_BODY, W_BODY)
+        base = self._row(side, size, channel, t, W_BODY, W_BODY)
         self.frames.cells[base + F_BODY] = last - at
         return 1
 

@@ -178,9 +178,7 @@ class NamedLists:
         return 0
 
 
-def head_end(
-    buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t
-) -> cython.Py_ssize_t:
+def head_end(buf: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.Py_ssize_t:
     """Where the correlation-id of the list at [at, end) is or would be; 0 if not inside."""
     flags: cython.int
     if at + FLAGS_SIZE > end:
