@@ -236,11 +236,16 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
         cells[base + T_LINK] = t.link.link_id
     cells[base + T_ID] = t.transfer_id
     cells[base + T_KIND] = t.kind
-    cells[base + T_DIRECTION] = conn.direction(t.side)
+    cells[base + T_DIRECTION] = conn.direction_1 if t.side else conn.direction_0
     known = t.arguments
     if known is None or known.exchange is not t.exchange or known.routing_key is not t.routing_key:
         known = Arguments(None, t.exchange, t.routing_key, False, None)
-    known.code_address(rows, t.queue, t.capture)
+    if (
+        known.address_batch != rows.batch_no
+        or known.queue is not t.queue
+        or known.capture is not t.capture
+    ):
+        known.code_address(rows, t.queue, t.capture)
     cells[base + T_ADDRESS] = known.address_code
     cells[base + T_EXCHANGE] = known.exchange_code
     cells[base + T_KEY] = known.key_code
@@ -309,9 +314,9 @@ def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> 
     for i in range(shared.column_count):
         cells[base + shared.columns[i]] = shared.column_codes[i]
     if p.message_id is not None:
-        rows.put_string(base, T_MESSAGE_ID, p.message_id)
+        rows.put_slice(base, T_MESSAGE_ID, p.message_id, 0, len(p.message_id))
     if p.correlation_id is not None:
-        rows.put_string(base, T_CORRELATION, p.correlation_id)
+        rows.put_slice(base, T_CORRELATION, p.correlation_id, 0, len(p.correlation_id))
     if p.priority >= 0:
         cells[base + T_PRIORITY] = p.priority
     if p.ttl_ms >= 0:
