@@ -21,4 +21,3 @@ cdef class Arguments:
 
     cpdef long long code_json(self, RowBuffer rows) except -1
     cpdef int code_address(self, RowBuffer rows, str queue, str capture) except -1
-    cpdef int _code_all(self, RowBuffer rows) except -1

@@ -38,14 +38,9 @@ class Arguments:
         return self.json_code
 
     def code_address(self, rows: RowBuffer, queue: str | None, capture: str) -> cython.int:
-        """Make the codes of the address valid in this batch of transfers."""
-        if self.address_batch == rows.batch_no and self.queue is queue and self.capture is capture:
-            return 0
+        """The codes of the address from this queue, in this batch of transfers and this file."""
         self.queue = queue
         self.capture = capture
-        return self._code_all(rows)
-
-    def _code_all(self, rows: RowBuffer) -> cython.int:
         address: str = address_of(self.queue, self.exchange, self.routing_key)
         self.address_batch = rows.batch_no
         self.exchange_code = self.key_code = self.queue_code = self.address_code = NULL

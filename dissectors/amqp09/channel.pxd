@@ -1,8 +1,13 @@
+cimport cython
+
+from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.settling cimport Settling
 from dissectors.amqp09.transfers cimport Link, Transfer, emit_transfer
+from dissectors.amqp09.waiting cimport Waiting
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 
+@cython.final
 cdef class Channel(Settling):
     cdef public long long transaction_no
     cdef public dict publishers
@@ -17,6 +22,8 @@ cdef class Channel(Settling):
     cdef public bint has_global_limit
     cdef public long long prefetch_size
     cdef public str last_queue
+    cdef public Arguments last_publish
+    cdef public Arguments last_deliver
     cdef public bint is_closing
     cdef public dict row
 

@@ -9,6 +9,7 @@ import cython
 from dissectors.amqp09 import codes
 from dissectors.amqp09.settling import MAX_UNSETTLED, Settling
 from dissectors.amqp09.transfers import Link, Transfer, emit_transfer
+from dissectors.amqp09.waiting import Waiting
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 
@@ -49,6 +50,9 @@ class Channel(Settling):
         self.has_global_limit = False
         self.prefetch_size = 0
         self.last_queue = None
+        # A channel's sender mostly repeats its arguments.
+        self.last_publish = None
+        self.last_deliver = None
         self.is_closing = False
         self.row: dict = {"is_inferred": True}
 
@@ -91,8 +95,8 @@ class Channel(Settling):
             t.tag = self.publish_no
             t.has_tag = True
             t.is_held = True
-            self.unconfirmed[self.publish_no] = t
-            if len(self.unconfirmed) > UNSETTLED_LIMIT:
+            self.unconfirmed.put(t)
+            if self.unconfirmed.count > UNSETTLED_LIMIT:
                 self._drop_oldest(self.unconfirmed, "unconfirmed publishes", dec)
         elif self.transaction is not None:
             self.state.add_to_transaction(self, t, dec)
@@ -157,16 +161,16 @@ class Channel(Settling):
             t.is_assembled = True
             emit_transfer(self.conn, t)
         self.held = {}
-        for t in self.deliveries.values():
+        for t in self.deliveries.transfers():
             self.state.requeued.remember(t)
             emit_transfer(self.conn, t)
-        for t in self.unconfirmed.values():
+        for t in self.unconfirmed.transfers():
             if t.link is not None:
                 t.link.unsettled_count += 1
             emit_transfer(self.conn, t)
         for t in self.mandatory:
             emit_transfer(self.conn, t)
-        self.deliveries = {}
-        self.unconfirmed = {}
+        self.deliveries = Waiting()
+        self.unconfirmed = Waiting()
         self.mandatory.clear()
         self.transaction = None

@@ -49,7 +49,8 @@ class Contents:
         conn: Connection = self.conn
         if (self.current_1 if side else self.current_0) is not None:
             self.cut_short(side, dec)
-        t = new_transfer(conn.next_transfer(), kind, side)
+        conn.transfer_count += 1
+        t = new_transfer(conn.transfer_count, kind, side)
         t.session_id = self.session_id
         t.link = link
         t.capture = conn.sink.capture

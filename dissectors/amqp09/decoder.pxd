@@ -1,3 +1,5 @@
+cimport cython
+
 from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.channel cimport Channel
 from dissectors.amqp09.properties cimport Properties
@@ -8,6 +10,7 @@ from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 from dissectors.core.rows cimport RowBuffer
 
+@cython.final
 cdef class Decoder09(StreamDecoder):
     cdef public object rare
     cdef public bint is_hot
@@ -18,39 +21,36 @@ cdef class Decoder09(StreamDecoder):
     cdef public dict publishes
     cdef public dict delivers
     cdef public dict gets
-    cdef public Arguments last_publish
-    cdef public Arguments last_deliver
     cdef public dict channels
     cdef public Channel last_channel
     cdef public Py_ssize_t frame_max
     cdef public RowBuffer frames
 
     cpdef Channel channel(self, long long number, int side)
-    cpdef Py_ssize_t row(
-        self, int side, Py_ssize_t size, long long number, long long type_word,
+    cdef Py_ssize_t _row(
+        self, int side, Py_ssize_t size, Channel channel, Transfer t, long long type_word,
         long long name) except -1
-    cpdef int say_transfer(self, Py_ssize_t base, Channel channel, Transfer t) except -1
-    cpdef int say_tag(self, Py_ssize_t base, unsigned long long tag) except -1
+    cdef int _say_tag(self, Py_ssize_t base, unsigned long long tag) except -1
     cdef int _take_publish(
-        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
-        Py_ssize_t last, long long number) except -1
+        self, int side, bytes buf, Py_ssize_t size, Py_ssize_t at, Py_ssize_t last,
+        Channel channel) except -1
     cdef int _take_deliver(
-        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
-        Py_ssize_t last, long long number) except -1
+        self, int side, bytes buf, Py_ssize_t size, Py_ssize_t at, Py_ssize_t last,
+        Channel channel) except -1
     cdef int _take_get_ok(
-        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
-        Py_ssize_t last, long long number) except -1
+        self, int side, bytes buf, Py_ssize_t size, Py_ssize_t at, Py_ssize_t last,
+        Channel channel) except -1
     cdef int _say_delivery(
         self, int side, Py_ssize_t size, Channel channel, long long name, Transfer t,
         Arguments known) except -1
     cdef int _take_ack(
-        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
-        Py_ssize_t last, long long number, long long key) except -1
+        self, int side, bytes buf, Py_ssize_t size, Py_ssize_t at, Py_ssize_t last,
+        Channel channel, long long key) except -1
     cdef int _take_header(
-        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
-        Py_ssize_t last, long long number) except -1
+        self, int side, bytes buf, Py_ssize_t size, Py_ssize_t at, Py_ssize_t last,
+        Channel channel) except -1
     cdef int _take_body(
-        self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size, Py_ssize_t at,
-        Py_ssize_t last, long long number) except -1
+        self, int side, bytes buf, Py_ssize_t size, Py_ssize_t at, Py_ssize_t last,
+        Channel channel) except -1
     cdef Arguments _recall(
         self, dict memory, bytes head, bytes tail, bytes buf, Py_ssize_t at, Py_ssize_t last)

@@ -1,3 +1,4 @@
+# cython: wraparound=False
 """From frames to rows and state: the decoder of 0-8, 0-9, the 0-9 draft and 0-9-1.
 
 The frames that make up almost all traffic (publish, deliver, get-ok, header, body, ack, nack,
@@ -15,12 +16,14 @@ from dissectors.amqp09.property_memory import PropertyMemory
 from dissectors.amqp09.rare import RareFrames
 from dissectors.amqp09.resync import find_next_frame
 from dissectors.amqp09.transfers import Transfer
-from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.core.words import word
 from dissectors.tables import FRAMES
+
+if not cython.compiled:
+    from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 
 # Argument lists remembered per connection, so that their JSON is made once.
 MAX_REMEMBERED = 4096
@@ -93,8 +96,6 @@ class Decoder09(StreamDecoder):
         self.publishes: dict = {}
         self.delivers: dict = {}
         self.gets: dict = {}
-        self.last_publish = None
-        self.last_deliver = None
         self.channels: dict = {}
         self.last_channel = None
         self.frame_max = 0
@@ -135,72 +136,72 @@ class Decoder09(StreamDecoder):
         last: cython.Py_ssize_t = start + size - FRAME_END_SIZE
         number: cython.longlong
         key: cython.longlong
+        channel: Channel
         kind: cython.int = buf[start]
         taken: cython.int = 0
         # While nobody knows which side is the client, the tables of methods must tell.
         if self.is_hot and self.conn.is_client_known and kind <= BODY and buf[last] == FRAME_END:
             number = be16(buf, at - 6)
-            if number and (self.frame_max == 0 or size <= self.frame_max):
+            channel = self.last_channel
+            if channel is None or channel.number != number:
+                channel = self.channels.get(number)
+                if channel is not None:
+                    self.last_channel = channel
+            # One that was not seen to open is the tables' to infer.
+            if channel is not None and number and (not self.frame_max or size <= self.frame_max):
                 if kind == BODY:
-                    taken = self._take_body(side, buf, start, size, at, last, number)
+                    taken = self._take_body(side, buf, size, at, last, channel)
                 elif kind == HEADER:
-                    taken = self._take_header(side, buf, start, size, at, last, number)
+                    taken = self._take_header(side, buf, size, at, last, channel)
                 elif last - at > 4:
                     key = be32(buf, at)
+                    at += 4
                     if key == K_PUBLISH:
-                        taken = self._take_publish(side, buf, start, size, at + 4, last, number)
+                        taken = self._take_publish(side, buf, size, at, last, channel)
                     elif key == K_DELIVER:
-                        taken = self._take_deliver(side, buf, start, size, at + 4, last, number)
+                        taken = self._take_deliver(side, buf, size, at, last, channel)
                     elif key in (K_ACK, K_NACK, K_REJECT):
-                        taken = self._take_ack(side, buf, start, size, at + 4, last, number, key)
+                        taken = self._take_ack(side, buf, size, at, last, channel, key)
                     elif key == K_GET_OK:
-                        taken = self._take_get_ok(side, buf, start, size, at + 4, last, number)
+                        taken = self._take_get_ok(side, buf, size, at, last, channel)
         if not taken:
             self.rare.take(side, buf, start, size)
         return 0
 
     def channel(self, number: cython.longlong, side: cython.int) -> Channel:
         """The open channel of that number; one that was not seen to open is inferred."""
-        found: Channel = self.last_channel
-        if found is not None and found.number == number:
-            return found
-        found = self.channels.get(number)
+        found: Channel = self.channels.get(number)
         if found is None:
             found = self.rare.infer_channel(number, side)
-        self.last_channel = found
         return found
 
-    def row(
+    def _row(
         self,
         side: cython.int,
         size: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
+        t: Transfer | None,
         type_word: cython.longlong,
         name: cython.longlong,
     ) -> cython.Py_ssize_t:
-        """A row in frames for a frame of a channel."""
+        """A row in frames for a frame that is well."""
+        rows: RowBuffer = self.frames
         base: cython.Py_ssize_t = self.conn.frame_row(
             side, self.ts_ns, self.packet_no, self.first_packet_no, self.offset, size
         )
-        rows: RowBuffer = self.frames
-        rows.cells[base + F_CHANNEL] = number
+        rows.cells[base + F_CHANNEL] = channel.number
+        rows.cells[base + F_SESSION] = channel.session_id
         rows.cells[base + F_TYPE] = type_word
         rows.cells[base + F_NAME] = name
         rows.cells[base + F_STATUS] = W_OK
-        return base
-
-    def say_transfer(self, base: cython.Py_ssize_t, channel: Channel, t: Transfer) -> cython.int:
-        """Session, link and transfer of a frame's row."""
-        rows: RowBuffer = self.frames
-        rows.cells[base + F_SESSION] = channel.session_id
         if t is not None:
             rows.cells[base + F_TRANSFER] = t.transfer_id
             if t.link is not None:
                 rows.cells[base + F_LINK] = t.link.link_id
-        return 0
+        return base
 
-    def say_tag(self, base: cython.Py_ssize_t, tag: cython.ulonglong) -> cython.int:
-        self.frames.cells[base + F_DELIVERY_ID] = min(tag, MAX_INT64)
+    def _say_tag(self, base: cython.Py_ssize_t, tag: cython.ulonglong) -> cython.int:
+        self.frames.cells[base + F_DELIVERY_ID] = tag if tag < MAX_INT64 else MAX_INT64
         self.frames.put_number(base, F_DELIVERY_TAG, tag)
         return 0
 
@@ -210,27 +211,23 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
-        channel: Channel
         known: Arguments
-        known = self.last_publish
+        known = channel.last_publish
         if known is None or not is_same(buf, at, last, known.tail):
             known = self._recall(self.publishes, b"", cut(buf, at, last), buf, at, last)
             if known is None:
                 return 0
-            self.last_publish = known
-        channel = self.channel(number, side)
+            channel.last_publish = known
         t = channel.publish(side, known.exchange, known.routing_key, known.is_mandatory, self)
         t.arguments = known
-        base = self.row(side, size, number, W_METHOD, N_PUBLISH)
-        self.say_transfer(base, channel, t)
+        base = self._row(side, size, channel, t, W_METHOD, N_PUBLISH)
         self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
 
@@ -238,21 +235,19 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         tag: cython.ulonglong
         t: Transfer
-        channel: Channel
         known: Arguments
         tag_at: cython.Py_ssize_t = at + 1 + buf[at]
         if tag_at + 9 >= last:
             return 0
         # The list without its tag and redelivered bit, which differ each time.
-        known = self.last_deliver
+        known = channel.last_deliver
         if (
             known is None
             or not is_same(buf, at, tag_at, known.head)
@@ -263,9 +258,8 @@ class Decoder09(StreamDecoder):
             )
             if known is None:
                 return 0
-            self.last_deliver = known
+            channel.last_deliver = known
         tag = be64(buf, tag_at)
-        channel = self.channel(number, side)
         t = channel.deliver(
             side,
             tag,
@@ -281,15 +275,13 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         tag: cython.ulonglong
         t: Transfer
-        channel: Channel
         known: Arguments
         if at + 9 >= last:
             return 0
@@ -297,7 +289,6 @@ class Decoder09(StreamDecoder):
         if known is None:
             return 0
         tag = be64(buf, at)
-        channel = self.channel(number, side)
         t = self.rare.get_ok(channel, side, tag, buf[at + 8] & 1, known.exchange, known.routing_key)
         return self._say_delivery(side, size, channel, N_GET_OK, t, known)
 
@@ -311,10 +302,9 @@ class Decoder09(StreamDecoder):
         known: Arguments,
     ) -> cython.int:
         """The row of a deliver or get-ok."""
-        base: cython.Py_ssize_t = self.row(side, size, channel.number, W_METHOD, name)
+        base: cython.Py_ssize_t = self._row(side, size, channel, t, W_METHOD, name)
         t.arguments = known
-        self.say_transfer(base, channel, t)
-        self.say_tag(base, t.tag)
+        self._say_tag(base, t.tag)
         self.frames.cells[base + F_REDELIVERED] = t.is_redelivered
         self.frames.cells[base + F_FIELDS] = known.code_json(self.frames)
         return 1
@@ -323,11 +313,10 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
         key: cython.longlong,
     ) -> cython.int:
         base: cython.Py_ssize_t
@@ -338,13 +327,11 @@ class Decoder09(StreamDecoder):
         outcome: cython.longlong = ACCEPTED
         name: cython.longlong = N_ACK
         t: Transfer
-        channel: Channel
         if last - at != 9:
             return 0
         tag = be64(buf, at)
         bits = buf[at + 8]
         is_multiple = bits & 1
-        channel = self.channel(number, side)
         if (channel.current_1 if side else channel.current_0) is not None:
             return 0  # it cuts a content short
         if key != K_ACK:
@@ -356,9 +343,8 @@ class Decoder09(StreamDecoder):
             t = channel.settle(side, tag, is_multiple, outcome, self)
         else:
             t = channel.confirm(side, tag, is_multiple, outcome, self)
-        base = self.row(side, size, number, W_METHOD, name)
-        self.say_transfer(base, channel, t)
-        self.say_tag(base, tag)
+        base = self._row(side, size, channel, t, W_METHOD, name)
+        self._say_tag(base, tag)
         self.frames.cells[base + F_OUTCOME] = outcome
         if key != K_REJECT:
             self.frames.cells[base + F_MULTIPLE] = is_multiple
@@ -370,15 +356,13 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
-        channel: Channel
         properties: Properties
         body_size: cython.ulonglong
         weight: cython.longlong
@@ -396,14 +380,12 @@ class Decoder09(StreamDecoder):
         if not properties.is_plain:
             return 0
         body_size = be64(buf, at + 4)
-        channel = self.channel(number, side)
         t = channel.current_1 if side else channel.current_0
         if t is not None and t.class_id != BASIC:
             return 0
         t = channel.header(side, properties, body_size, 0, self)
-        base = self.row(side, size, number, W_HEADER, W_HEADER)
-        self.say_transfer(base, channel, t)
-        self.frames.cells[base + F_BODY] = min(body_size, MAX_INT64)
+        base = self._row(side, size, channel, t, W_HEADER, W_HEADER)
+        self.frames.cells[base + F_BODY] = body_size if body_size < MAX_INT64 else MAX_INT64
         if properties.json is not None:
             if properties.json_batch != self.frames.batch_no:
                 properties.json_batch = self.frames.batch_no
@@ -415,18 +397,15 @@ class Decoder09(StreamDecoder):
         self,
         side: cython.int,
         buf: bytes,
-        start: cython.Py_ssize_t,
         size: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
         last: cython.Py_ssize_t,
-        number: cython.longlong,
+        channel: Channel,
     ) -> cython.int:
         base: cython.Py_ssize_t
         t: Transfer
-        channel: Channel = self.channel(number, side)
         t = channel.body(side, buf, at, last, self)
-        base = self.row(side, size, number, W_BODY, W_BODY)
-        self.say_transfer(base, channel, t)
+        base = self._row(side, size, channel, t, W_BODY, W_BODY)
         self.frames.cells[base + F_BODY] = last - at
         return 1
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dissectors.core.words import word
-
 from . import frames
 from .effects import Effect
 from .frames import FRAME_TYPES, Frame
@@ -38,10 +36,15 @@ class FrameRows(ConnectionState):
         **columns: Any,
     ) -> None:
         """The frame's row; `effect` says what it did."""
-        rows = self.dec.frames
-        base = self.dec.row(
-            side, frame.end - frame.start, frame.channel, word(FRAME_TYPES[frame.type]), word(name)
+        dec = self.dec
+        rows = dec.frames
+        size = frame.end - frame.start
+        base = dec.conn.frame_row(
+            side, dec.ts_ns, dec.packet_no, dec.first_packet_no, dec.offset, size
         )
+        columns["channel"] = frame.channel
+        columns["frame_type"] = FRAME_TYPES[frame.type]
+        columns["name"] = name
         channel = self.dec.channels.get(frame.channel)
         session_id = channel.session_id if channel else None
         if effect is not None:

@@ -1,10 +1,13 @@
 cimport cython
 
-# A list of texts cannot refer back.
+# A list of texts cannot refer back, nor does the list that it is like.
+@cython.final
 @cython.no_gc
+@cython.freelist(256)
 cdef class Properties:
     cdef public bytes raw
     cdef public list text_columns
+    cdef public Properties alike
     cdef public bytes message_id
     cdef public bytes correlation_id
     cdef public long long priority
@@ -22,5 +25,9 @@ cdef class Properties:
     cdef public Py_ssize_t json_batch
     cdef public long long json_code
     cdef public Py_ssize_t columns_batch
-    cdef public list column_codes
+    cdef Py_ssize_t column_count
+    cdef Py_ssize_t[6] columns
+    cdef long long[6] column_codes
     cdef public long long rest_code
+
+    cpdef Properties renamed(self)

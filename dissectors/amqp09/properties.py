@@ -3,6 +3,8 @@
 from json import dumps
 from json.encoder import encode_basestring
 
+import cython
+
 from dissectors.amqp09.field_tables import FieldTable
 from dissectors.amqp09.headers import ContentHeader
 from dissectors.amqp09.jsonvalue import to_json
@@ -10,7 +12,9 @@ from dissectors.core.rows import cell_of
 from dissectors.tables import TRANSFERS
 
 PERSISTENT = 2
-NO_BATCH = -1
+NO_BATCH = cython.declare(cython.Py_ssize_t, -1)
+# A number that the list does not hold.
+ABSENT = cython.declare(cython.int, -1)
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 
 # Properties with a column of their own in transfers; the rest goes into its `properties`.
@@ -42,12 +46,14 @@ class Properties:
         self.raw = b""
         # (position in a row, text)
         self.text_columns: list = []
+        # The list that it repeats but for what names its message; it has the codes of both.
+        self.alike = None
         self.message_id = None
         self.correlation_id = None
-        self.priority = -1
-        self.ttl_ms = -1
-        self.durable = -1
-        self.created_ms = -1
+        self.priority = ABSENT
+        self.ttl_ms = ABSENT
+        self.durable = ABSENT
+        self.created_ms = ABSENT
         self.rest_json = None
         self.json = None
         self.error = None
@@ -61,8 +67,32 @@ class Properties:
         self.json_batch = NO_BATCH
         self.json_code = 0
         self.columns_batch = NO_BATCH
-        self.column_codes: list = []
+        self.column_count = 0
+        if not cython.compiled:
+            self.columns = [0] * len(POSITIONS)
+            self.column_codes = [0] * len(POSITIONS)
         self.rest_code = 0
+
+    def renamed(self) -> "Properties":
+        """The same, for another message; what names that and its JSON are to be set."""
+        p: Properties = Properties.__new__(Properties)
+        p.alike = self
+        p.raw = self.raw
+        p.text_columns = self.text_columns
+        p.message_id = None
+        p.correlation_id = None
+        p.priority = self.priority
+        p.ttl_ms = self.ttl_ms
+        p.durable = self.durable
+        p.created_ms = ABSENT
+        p.rest_json = self.rest_json
+        p.error = None
+        p.has_unknown = False
+        p.table_error = None
+        p.systems = self.systems
+        p.is_plain = self.is_plain
+        p.json_batch = NO_BATCH
+        return p
 
 
 def make_properties(header: ContentHeader) -> Properties:

@@ -1,10 +1,16 @@
+cimport cython
+
+from dissectors.amqp09.named_lists cimport NamedLists
 from dissectors.amqp09.properties cimport Properties
 from dissectors.amqp09.wire cimport be16, be32, be64, cut, is_same
 
+
+@cython.final
 cdef class PropertyMemory:
     cdef public dict known
     cdef public dict texts
     cdef public dict tables
+    cdef public NamedLists named
     cdef public Properties last
     cdef public list last_texts
     cdef public dict systems

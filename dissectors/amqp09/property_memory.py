@@ -11,6 +11,7 @@ import cython
 from dissectors.amqp09.field_tables import decode_table
 from dissectors.amqp09.headers import ContentHeader, decode_header
 from dissectors.amqp09.jsonvalue import to_json
+from dissectors.amqp09.named_lists import NAMES, NamedLists
 from dissectors.amqp09.properties import (
     COLUMNS,
     PERSISTENT,
@@ -19,7 +20,9 @@ from dissectors.amqp09.properties import (
     json_member,
     make_properties,
 )
-from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
+
+if not cython.compiled:
+    from dissectors.amqp09.wire import be16, be32, be64, cut, is_same
 
 # Property lists remembered per connection.
 MAX_REMEMBERED = 4096
@@ -52,7 +55,7 @@ BASIC_COUNT = cython.declare(cython.int, len(BASIC))
 BASIC_CLASS = cython.declare(cython.int, 60)
 # Flags that no basic property has, and the one that announces more flags.
 OTHER_FLAGS = cython.declare(cython.int, 0x0003)
-MESSAGE_ID_FLAG = cython.declare(cython.int, 0x8000 >> BASIC.index("message-id"))
+NAME_FLAGS = cython.declare(cython.int, NAMES)
 # Class, weight and body size; the flags follow.
 CLASS_TO_SIZE = cython.declare(cython.int, 12)
 # Those and one word of flags.
@@ -75,6 +78,7 @@ class PropertyMemory:
         self.texts: dict = {}
         # octets of a field table → (JSON member, type system, error)
         self.tables: dict = {}
+        self.named = NamedLists()
         # The basic class's list that was looked for last, of those that may come again.
         self.last = None
         # What `texts` has of the last short string, by property.
@@ -87,6 +91,7 @@ class PropertyMemory:
         self.known.clear()
         self.texts.clear()
         self.tables.clear()
+        self.named = NamedLists()
         self.last = None
         self.last_texts = [None] * BASIC_COUNT
         self.systems.clear()
@@ -104,11 +109,19 @@ class PropertyMemory:
     def find(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, dialect, systems):
         """Properties of the header payload at [start, end); an error if it has no fixed part."""
         p: Properties = None
+        # Where the flags are; the tables say so where they are not.
+        at: cython.Py_ssize_t = min(start + CLASS_TO_SIZE, end)
         is_basic: cython.bint = end - start >= FIXED_SIZE and be16(buf, start) == BASIC_CLASS
-        raw: bytes = buf[start + CLASS_TO_SIZE : end]
+        raw: bytes
         key: bytes = None
-        if not (is_basic and be16(buf, start + CLASS_TO_SIZE) & MESSAGE_ID_FLAG):
+        if is_basic and be16(buf, at) & NAME_FLAGS:
             # A list that names its message is most likely not to come again.
+            p = self.named.find(buf, at, end)
+            if p is not None:
+                return p
+            raw = cut(buf, at, end)
+        else:
+            raw = cut(buf, at, end)
             key = buf[start : start + 2] + raw
             p = self.known.get(key)
         if p is None:
@@ -200,6 +213,8 @@ class PropertyMemory:
             p.json = f"{{{','.join(shown)}}}"
         if rest:
             p.rest_json = f"{{{','.join(rest)}}}"
+        if flags & NAME_FLAGS and p.table_error is None:
+            self.named.learn(p, shown, buf, start + CLASS_TO_SIZE, end)
         return p
 
     def _text(

@@ -1,13 +1,14 @@
 from dissectors.amqp09.contents cimport Contents
 from dissectors.amqp09.transfers cimport Transfer, emit_transfer
+from dissectors.amqp09.waiting cimport Waiting
 from dissectors.core.connection cimport Connection
 from dissectors.core.decoder cimport StreamDecoder
 
 cdef class Settling(Contents):
-    cdef public dict deliveries
+    cdef public Waiting deliveries
     cdef public unsigned long long deliveries_low
     cdef public unsigned long long deliveries_top
-    cdef public dict unconfirmed
+    cdef public Waiting unconfirmed
     cdef public unsigned long long unconfirmed_low
     cdef public object transaction
     cdef public dict held
@@ -20,7 +21,6 @@ cdef class Settling(Contents):
     cpdef Transfer confirm(
         self, int side, unsigned long long tag, bint is_multiple, long long outcome,
         StreamDecoder dec)
-    cpdef list _take_up_to(self, dict waiting, unsigned long long low, unsigned long long tag)
     cpdef int _settle_one(
         self, Transfer t, long long outcome, long long kind, StreamDecoder dec) except -1
     cpdef int _finish(

@@ -10,6 +10,7 @@ from dissectors.amqp09 import codes
 from dissectors.amqp09.contents import Contents
 from dissectors.amqp09.memory import Confirm, UnplacedConfirms
 from dissectors.amqp09.transfers import Transfer, emit_transfer
+from dissectors.amqp09.waiting import Waiting
 from dissectors.core.connection import Connection
 from dissectors.core.decoder import StreamDecoder
 from dissectors.core.words import word
@@ -20,7 +21,6 @@ MAX_UNSETTLED = 1 << 20
 MAX_HELD = 1 << 16
 
 UNSETTLED_LIMIT = cython.declare(cython.Py_ssize_t, MAX_UNSETTLED)
-MAX_UINT64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 
 NONE = cython.declare(cython.longlong, codes.NONE)
 PUBLISH = cython.declare(cython.longlong, codes.PUBLISH)
@@ -36,10 +36,10 @@ class Settling(Contents):
 
     def __init__(self, conn: Connection, number, state) -> None:
         super().__init__(conn, number, state)
-        self.deliveries: dict = {}
+        self.deliveries = Waiting()
         self.deliveries_low = 0
         self.deliveries_top = 0
-        self.unconfirmed: dict = {}
+        self.unconfirmed = Waiting()
         self.unconfirmed_low = 1
         self.transaction = None
         # Transfers that wait for something else than a tag: a file's publish, a message's answer.
@@ -49,17 +49,22 @@ class Settling(Contents):
     def expect_settlement(self, t: Transfer, dec: StreamDecoder) -> cython.int:
         """A delivery that an ack, nack or reject will name by its tag."""
         tag: cython.ulonglong = t.tag
+        earlier: Transfer
         if tag > self.deliveries_top:
             self.deliveries_top = tag
-        elif tag in self.deliveries:
-            self.note("state09.tag_reused", f"delivery tag {tag} is still unsettled", t.side, dec)
-            emit_transfer(self.conn, self.deliveries[tag])
+        else:
+            earlier = self.deliveries.get(tag)
+            if earlier is not None:
+                self.note(
+                    "state09.tag_reused", f"delivery tag {tag} is still unsettled", t.side, dec
+                )
+                emit_transfer(self.conn, earlier)
         t.is_held = True
-        self.deliveries[tag] = t
+        self.deliveries.put(t)
         t.link.unsettled_count += 1
-        if len(self.deliveries) == 1 or tag < self.deliveries_low:
+        if self.deliveries.count == 1 or tag < self.deliveries_low:
             self.deliveries_low = tag
-        if len(self.deliveries) > UNSETTLED_LIMIT:
+        if self.deliveries.count > UNSETTLED_LIMIT:
             self._drop_oldest(self.deliveries, "unsettled deliveries", dec)
         return 0
 
@@ -98,7 +103,7 @@ class Settling(Contents):
         t: Transfer
         first: Transfer = None
         if not is_multiple:
-            t = self.deliveries.pop(tag, None)
+            t = self.deliveries.take(tag)
             if t is None:
                 self._unknown_tag(side, tag, dec)
                 return None
@@ -108,7 +113,7 @@ class Settling(Contents):
             return t
         if tag == 0:
             tag = self.deliveries_top
-        for t in self._take_up_to(self.deliveries, self.deliveries_low, tag):
+        for t in self.deliveries.take_up_to(self.deliveries_low, tag):
             if first is None:
                 first = t
             self._settle_one(t, outcome, RANGE, dec)
@@ -134,8 +139,8 @@ class Settling(Contents):
         first: Transfer = None
         if self.unplaced is not None:
             self.is_confirming = True
-            if self.unconfirmed and tag in self.unconfirmed and not is_multiple:
-                t = self.unconfirmed.pop(tag)
+            t = None if is_multiple else self.unconfirmed.take(tag)
+            if t is not None:
                 self._finish(t, outcome, RECEIVER, SINGLE, dec.ts_ns, dec.packet_no, dec.ts_ns)
                 return t
             self.unplaced.add_confirm(Confirm(tag, is_multiple, outcome, dec.ts_ns, dec.packet_no))
@@ -143,7 +148,7 @@ class Settling(Contents):
                 self.place_confirms(dec)
             return None
         if not is_multiple:
-            t = self.unconfirmed.pop(tag, None)
+            t = self.unconfirmed.take(tag)
             if t is None:
                 self._unknown_confirm(side, tag, dec)
                 return None
@@ -153,7 +158,7 @@ class Settling(Contents):
             return t
         if tag == 0:
             tag = self.publish_no
-        for t in self._take_up_to(self.unconfirmed, self.unconfirmed_low, tag):
+        for t in self.unconfirmed.take_up_to(self.unconfirmed_low, tag):
             if first is None:
                 first = t
             self._finish(t, outcome, RECEIVER, RANGE, dec.ts_ns, dec.packet_no, dec.ts_ns)
@@ -178,21 +183,23 @@ class Settling(Contents):
                     emit_transfer(self.conn, t)
             unplaced.publishes.clear()
             return
-        waiting = dict(self.unconfirmed)
+        waiting: Waiting = self.unconfirmed
         for number, t in unplaced.placed():
             t.tag = number
             t.has_tag = True
-            waiting[number] = t
-        low, last = min(waiting, default=1), max(waiting, default=0)
+            waiting.put(t)
+        tags = [t.tag for t in waiting.transfers()]
+        low, last = min(tags, default=1), max(tags, default=0)
         for confirm in unplaced.confirms:
             settled = []
             if confirm.is_multiple:
                 top = min(confirm.tag or last, last)
                 if top >= low:
-                    settled = self._take_up_to(waiting, low, top)
+                    settled = waiting.take_up_to(low, top)
                     low = top + 1
-            elif confirm.tag in waiting:
-                settled = [waiting.pop(confirm.tag)]
+            else:
+                t = waiting.take(confirm.tag)
+                settled = [] if t is None else [t]
             kind = RANGE if confirm.is_multiple else SINGLE
             for t in settled:
                 self._finish(
@@ -207,24 +214,9 @@ class Settling(Contents):
             if not settled:
                 self._unknown_confirm(1 - self.state.client_side, confirm.tag, dec)
         self.publish_no = max(self.publish_no, unplaced.before + len(unplaced.publishes))
-        self.unconfirmed = waiting
-        self.unconfirmed_low = min(waiting, default=self.publish_no + 1)
+        tags = [t.tag for t in waiting.transfers()]
+        self.unconfirmed_low = min(tags, default=self.publish_no + 1)
         self.unplaced = UnplacedConfirms(self.publish_no)
-
-    def _take_up_to(self, waiting: dict, low: cython.ulonglong, tag: cython.ulonglong) -> list:
-        """Take out all with a tag up to this one; walk whichever is shorter, tags or dict."""
-        n: cython.ulonglong
-        near: cython.ulonglong = 2 * len(waiting) + 64
-        taken: list = []
-        if low <= tag < MAX_UINT64 and tag - low <= near:
-            for n in range(low, tag + 1):
-                t = waiting.pop(n, None)
-                if t is not None:
-                    taken.append(t)
-            return taken
-        for key in [key for key in waiting if key <= tag]:
-            taken.append(waiting.pop(key))
-        return taken
 
     def _settle_one(
         self, t: Transfer, outcome: cython.longlong, kind: cython.longlong, dec: StreamDecoder
@@ -287,7 +279,7 @@ class Settling(Contents):
         else:
             self.undo_ack(t)
             if is_open:
-                self.deliveries[t.tag] = t
+                self.deliveries.put(t)
                 self.deliveries_low = min(self.deliveries_low, t.tag)
                 self.deliveries_top = max(self.deliveries_top, t.tag)
             else:
@@ -304,16 +296,15 @@ class Settling(Contents):
         """basic.recover: all that is unsettled goes back to be delivered again."""
         t: Transfer
         count: cython.longlong = 0
-        for t in list(self.deliveries.values()):
+        for t in self.deliveries.transfers():
             self._finish(t, RELEASED, RECEIVER, RANGE, dec.ts_ns, dec.packet_no, dec.ts_ns)
             count += 1
-        self.deliveries.clear()
+        self.deliveries = Waiting()
         return count
 
-    def _drop_oldest(self, waiting: dict, what: str, dec: StreamDecoder) -> None:
+    def _drop_oldest(self, waiting: Waiting, what: str, dec: StreamDecoder) -> None:
         """Too many wait: the oldest is written as it is."""
-        tag = next(iter(waiting))
-        t: Transfer = waiting.pop(tag)
+        t: Transfer = waiting.take_oldest()
         if not self.state.has_dropped:
             self.state.has_dropped = True
             self.note("limit09.unsettled", f"more than {MAX_UNSETTLED} {what}", t.side, dec)

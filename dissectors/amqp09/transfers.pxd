@@ -1,9 +1,12 @@
+cimport cython
+
 from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.properties cimport Properties
 from dissectors.amqp09.wire cimport cut
 from dissectors.core.connection cimport Connection
 from dissectors.core.rows cimport RowBuffer
 
+@cython.final
 cdef class Link:
     cdef public long long link_id
     cdef public long long session_id
@@ -17,6 +20,7 @@ cdef class Link:
     cdef public bint is_ended
     cdef public dict row
 
+@cython.final
 cdef class Transfer:
     cdef public long long transfer_id
     cdef public long long kind

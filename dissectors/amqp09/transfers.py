@@ -1,3 +1,4 @@
+# cython: wraparound=False
 """Messages on their way: one `Transfer` per publish, deliver, get-ok or return, and its row.
 
 A transfer is filled by the frames that carry it, settled by the frames that acknowledge it, and
@@ -10,11 +11,13 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from dissectors.amqp09 import codes
 from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.properties import Properties
-from dissectors.amqp09.wire import cut
 from dissectors.core.connection import Connection
 from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of, signed_int64
 from dissectors.core.words import word
 from dissectors.tables import TRANSFERS
+
+if not cython.compiled:
+    from dissectors.amqp09.wire import cut
 
 # A body is kept whole for the payloads table up to this size.
 MAX_PAYLOAD_BYTES = 32 * 1024 * 1024
@@ -233,11 +236,16 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
         cells[base + T_LINK] = t.link.link_id
     cells[base + T_ID] = t.transfer_id
     cells[base + T_KIND] = t.kind
-    cells[base + T_DIRECTION] = conn.direction(t.side)
+    cells[base + T_DIRECTION] = conn.direction_1 if t.side else conn.direction_0
     known = t.arguments
     if known is None or known.exchange is not t.exchange or known.routing_key is not t.routing_key:
         known = Arguments(None, t.exchange, t.routing_key, False, None)
-    known.code_address(rows, t.queue, t.capture)
+    if (
+        known.address_batch != rows.batch_no
+        or known.queue is not t.queue
+        or known.capture is not t.capture
+    ):
+        known.code_address(rows, t.queue, t.capture)
     cells[base + T_ADDRESS] = known.address_code
     cells[base + T_EXCHANGE] = known.exchange_code
     cells[base + T_KEY] = known.key_code
@@ -245,7 +253,7 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
     cells[base + T_CAPTURE] = known.capture_code
     if t.has_tag:
         rows.put_number(base, T_TAG, t.tag)
-        cells[base + T_DELIVERY_ID] = min(t.tag, MAX_INT64)
+        cells[base + T_DELIVERY_ID] = t.tag if t.tag < MAX_INT64 else MAX_INT64
     cells[base + T_FIRST_PACKET] = t.first_packet
     cells[base + T_LAST_PACKET] = t.last_packet
     cells[base + T_FIRST_TS] = t.first_ts
@@ -298,17 +306,17 @@ def emit_transfer(conn: Connection, t: Transfer) -> cython.int:
 
 def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> cython.int:
     """The message properties' columns of a transfer's row."""
-    column: cython.Py_ssize_t
-    code: cython.longlong
+    i: cython.Py_ssize_t
+    shared: Properties = p if p.alike is None else p.alike
     cells = rows.cells
-    if p.columns_batch != rows.batch_no:
-        code_properties(rows, p)
-    for column, code in p.column_codes:
-        cells[base + column] = code
+    if shared.columns_batch != rows.batch_no:
+        code_properties(rows, shared)
+    for i in range(shared.column_count):
+        cells[base + shared.columns[i]] = shared.column_codes[i]
     if p.message_id is not None:
-        rows.put_string(base, T_MESSAGE_ID, p.message_id)
+        rows.put_slice(base, T_MESSAGE_ID, p.message_id, 0, len(p.message_id))
     if p.correlation_id is not None:
-        rows.put_string(base, T_CORRELATION, p.correlation_id)
+        rows.put_slice(base, T_CORRELATION, p.correlation_id, 0, len(p.correlation_id))
     if p.priority >= 0:
         cells[base + T_PRIORITY] = p.priority
     if p.ttl_ms >= 0:
@@ -317,13 +325,17 @@ def emit_properties(rows: RowBuffer, base: cython.Py_ssize_t, p: Properties) -> 
         cells[base + T_DURABLE] = p.durable
     if p.created_ms >= 0:
         cells[base + T_CREATED] = p.created_ms
-    cells[base + T_PROPERTIES] = p.rest_code
+    cells[base + T_PROPERTIES] = shared.rest_code
     return 0
 
 
 def code_properties(rows: RowBuffer, p: Properties) -> cython.int:
     """The codes of its texts in this batch of transfers: most lists are shared by many."""
     p.columns_batch = rows.batch_no
-    p.column_codes = [(column, rows.text(text)) for column, text in p.text_columns]
+    p.column_count = 0
+    for column, text in p.text_columns:
+        p.columns[p.column_count] = column
+        p.column_codes[p.column_count] = rows.text(text)
+        p.column_count += 1
     p.rest_code = NULL_CELL if p.rest_json is None else rows.text(p.rest_json)
     return 0

@@ -56,6 +56,41 @@ def test_every_list(data: st.DataObject) -> None:
         memory.known.clear()  # parts are remembered, the list is read again
 
 
+def name_variants() -> st.SearchStrategy[dict[str, Any]]:
+    """What names messages: plain, empty, in need of escapes, not ASCII, no time any more."""
+    text = st.sampled_from(["", "m-1", "m-2", 'quote"', "back\\slash", "\n", "é", "x" * 255])
+    time = st.sampled_from([0, 1_700_000_000, (1 << 53) - 1, 1 << 53])
+    optional = {"correlation-id": text, "message-id": text, "timestamp": time}
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_lists_that_differ_in_names(data: st.DataObject) -> None:
+    """Some repeat all but what names the message; the result must not depend on the one before."""
+    defined = DIALECT.properties[60]
+    chosen = data.draw(st.lists(st.sampled_from(defined), unique_by=lambda a: a.name))
+    heads = [{a.name: data.draw(strategies.argument(a, RABBITMQ)) for a in chosen}, {}]
+    memory = PropertyMemory()
+    for names in data.draw(st.lists(name_variants(), max_size=8)):
+        values = {**data.draw(st.sampled_from(heads)), **names}
+        payload = encode_header(60, 5, values, DIALECT)
+        found = memory.find(payload, 0, len(payload), DIALECT, SYSTEMS)
+        assert columns(found) == by_tables(payload)
+
+
+def test_a_list_cut_short_after_one_like_it() -> None:
+    values = {"message-id": "m-1", "correlation-id": "c-1", "timestamp": 5, "app-id": "a"}
+    payload = encode_header(60, 5, values, DIALECT)
+    for size in range(14, len(payload)):
+        memory = PropertyMemory()
+        memory.find(payload, 0, len(payload), DIALECT, SYSTEMS)
+        # What follows in the buffer is not the list's.
+        found = memory.find(payload, 0, size, DIALECT, SYSTEMS)
+        assert columns(found) == by_tables(payload[:size])
+        assert found.error is not None
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 0xFFFF), st.binary(max_size=40))
 def test_any_octets(flags: int, rest: bytes) -> None:
