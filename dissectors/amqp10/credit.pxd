@@ -1,9 +1,12 @@
+cimport cython
+
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.serial cimport serial_diff
 from dissectors.amqp10.session cimport Session
 from dissectors.core.connection cimport Connection
 from dissectors.core.rows cimport RowBuffer
 
+@cython.final
 cdef class CreditWriter:
     cdef public Connection conn
     cdef public RowBuffer rows

@@ -1,3 +1,6 @@
+cimport cython
+
+from dissectors.amqp10.fields cimport Fields
 from dissectors.amqp10.frame_texts cimport FrameTexts
 from dissectors.amqp10.hot_disposition cimport take_disposition
 from dissectors.amqp10.hot_flow cimport take_flow
@@ -11,6 +14,7 @@ from dissectors.core.rows cimport RowBuffer
 
 cdef class Decoder10(StreamDecoder):
     cdef public ConnectionState state
+    cdef public Fields fields
     cdef public FrameTexts texts
     cdef public Silence silence
     cdef public object layers
@@ -24,4 +28,5 @@ cdef class Decoder10(StreamDecoder):
     cpdef int take_frame(
         self, int side, bytes buf, Py_ssize_t start, Py_ssize_t size) except -1
     cpdef int _take_layer(self, object side, bytes buf, object start, object size) except -1
+    @cython.final
     cdef int _locate(self, int side) except -1

@@ -9,6 +9,7 @@ import cython
 
 from dissectors.amqp10 import lifecycle
 from dissectors.amqp10.composites import STANDARD
+from dissectors.amqp10.fields import Fields
 from dissectors.amqp10.frame_texts import FrameTexts
 from dissectors.amqp10.frames import PROTOCOLS, decode_protocol_header
 from dissectors.amqp10.hot_disposition import take_disposition
@@ -60,6 +61,7 @@ class Decoder10(StreamDecoder):
         self.is_tls_0 = False
         self.is_tls_1 = False
         self.is_quick = True
+        self.fields = Fields()
         self.texts = FrameTexts()
 
     # -- cutting --------------------------------------------------------------------------
@@ -121,26 +123,32 @@ class Decoder10(StreamDecoder):
     def take_frame(
         self, side: cython.int, buf: bytes, start: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.int:
+        octets: cython.p_uchar = buf
         state: ConnectionState = self.state
+        fields: Fields = self.fields
         channel: cython.longlong
         code: cython.longlong
         body: cython.Py_ssize_t
         end: cython.Py_ssize_t = start + size
         base: cython.Py_ssize_t
+        if start < 0 or end > len(buf):
+            raise IndexError("octets are missing")
         self._locate(side)
-        if buf[start] == 0x41 or (self.is_tls_1 if side else self.is_tls_0):
+        if octets[start] == 0x41 or (self.is_tls_1 if side else self.is_tls_0):
             return self._take_layer(side, buf, start, size)
-        channel = buf[start + 6] * 256 + buf[start + 7]
-        body = start + 4 * buf[start + 4]
-        if buf[start + 5] == 0 and self.is_quick:
+        channel = octets[start + 6] * 256 + octets[start + 7]
+        body = start + 4 * octets[start + 4]
+        if octets[start + 5] == 0 and self.is_quick:
             code = read_code(buf, body, end)
             if code == TRANSFER:
-                if take_transfer(state, self.texts, side, channel, buf, start, body, end):
+                if take_transfer(state, fields, self.texts, side, channel, buf, start, body, end):
                     return 0
             elif code == DISPOSITION:
-                if take_disposition(state, self.texts, side, channel, buf, start, body, end):
+                if take_disposition(
+                    state, fields, self.texts, side, channel, buf, start, body, end
+                ):
                     return 0
-            elif code == FLOW and take_flow(state, side, channel, buf, start, body, end):
+            elif code == FLOW and take_flow(state, fields, side, channel, buf, start, body, end):
                 return 0
         base = state.frame_row(side, channel, size)
         self.conn.frames.cells[base + F_TYPE] = W_SASL if buf[start + 5] else W_AMQP

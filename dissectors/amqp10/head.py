@@ -118,7 +118,7 @@ class HeadReader:
             code = read_code(head, at, end)
             if code < 0:
                 break
-            stop = skip_value(head, at, end, 0)
+            stop = skip_value(head, after_code(head, at), end, 0)
             if stop < 0:
                 break
             if code == HEADER:
@@ -258,17 +258,19 @@ class HeadReader:
             return 1
         at = list_items(buf, at)
         for i in range(count):
+            if at < end and buf[at] == 0x40:
+                at += 1
+                continue
             stop = skip_value(buf, at, end, 0)
             if stop < 0:
                 return 1
-            if buf[at] != 0x40:
-                if i >= len(self.columns) or self.columns[i] < 0:
-                    has_more = 1
-                elif i == CREATION_TIME:
-                    if buf[at] == 0x83:
-                        rows.cells[base + T_CREATED] = read_timestamp(buf, at + 1)
-                elif not self._text(rows, base, i, buf, at, stop):
-                    has_more = 1
+            if i >= len(self.columns) or self.columns[i] < 0:
+                has_more = 1
+            elif i == CREATION_TIME:
+                if buf[at] == 0x83:
+                    rows.cells[base + T_CREATED] = read_timestamp(buf, at + 1)
+            elif not self._text(rows, base, i, buf, at, stop):
+                has_more = 1
             at = stop
         return has_more
 

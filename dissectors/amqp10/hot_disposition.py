@@ -6,17 +6,11 @@ What is odd about one is left to the tables in `rare.py`.
 import cython
 
 from dissectors.amqp10.delivery import Delivery, DeliveryState
+from dissectors.amqp10.fields import Fields, layout
 from dissectors.amqp10.frame_texts import FrameTexts
-from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
+from dissectors.amqp10.hot_outcome import plain_outcome
 from dissectors.amqp10.link import Link
-from dissectors.amqp10.octets import (
-    after_code,
-    list_count,
-    list_items,
-    skip_value,
-    take_boolean,
-    take_uint,
-)
+from dissectors.amqp10.octets import after_code
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
 from dissectors.core.rows import RowBuffer, cell_of
@@ -38,11 +32,13 @@ F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))
 W_DISPOSITION = cython.declare(cython.longlong, word("disposition"))
-STRANGE = cython.declare(object, UNREAD)
+#: role, first, last, settled, state, batchable.
+LAYOUT = cython.declare(bytes, layout("boolean", "uint", "uint", "boolean", "state", "boolean"))
 
 
 def take_disposition(
     state: ConnectionState,
+    fields: Fields,
     texts: FrameTexts,
     side: cython.int,
     channel: cython.longlong,
@@ -53,53 +49,21 @@ def take_disposition(
 ) -> cython.int:
     """1 if taken; 0 if the tables must read it."""
     rows: RowBuffer = state.conn.frames
-    at: cython.Py_ssize_t = after_code(buf, body)
-    stop: cython.Py_ssize_t
     base: cython.Py_ssize_t
-    count: cython.longlong = list_count(buf, at, end)
-    i: cython.longlong
-    taken: cython.longlong
-    is_number: cython.bint
-    first: cython.longlong = -1
-    last: cython.longlong = -1
-    role: cython.int = -1
-    settled: cython.int = -1
-    batchable: cython.int = -1
     session: Session
     delivery: Delivery
     link: Link
-    outcome: DeliveryState = None
-    if count < 2 or count > 6 or skip_value(buf, at, end, 0) != end:
+    outcome: DeliveryState
+    if fields.read(buf, after_code(buf, body), end, LAYOUT) != end:
         return 0
-    at = list_items(buf, at)
-    for i in range(count):
-        if i == 4:
-            stop = skip_value(buf, at, end, 0)
-            if stop < 0:
-                return 0
-            outcome = plain_outcome(buf, at, stop)
-            if outcome is STRANGE:
-                return 0
-            at = stop
-            continue
-        is_number = i == 1 or i == 2
-        taken = take_uint(buf, at, end) if is_number else take_boolean(buf, at, end)
-        if taken == 0:
-            return 0
-        at += taken & 7
-        taken >>= 3
-        if i == 0:
-            role = taken
-        elif i == 1:
-            first = taken
-        elif i == 2:
-            last = taken
-        elif i == 3:
-            settled = taken
-        else:
-            batchable = taken
-    if at != end or role < 0 or first < 0:
+    role: cython.int = fields.numbers[0]
+    first: cython.longlong = fields.numbers[1]
+    last: cython.longlong = fields.numbers[2]
+    settled: cython.int = fields.numbers[3]
+    batchable: cython.int = fields.numbers[5]
+    if role < 0 or first < 0:
         return 0
+    outcome = plain_outcome(fields.numbers[4])
     base = state.frame_row(side, channel, end - start)
     session = state.session_of(side, channel)
     delivery = state.disposition(session, side, role, first, last, settled, outcome)

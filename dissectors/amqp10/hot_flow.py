@@ -5,16 +5,10 @@ What is odd about one is left to the tables in `rare.py`.
 
 import cython
 
+from dissectors.amqp10.fields import Fields, layout
 from dissectors.amqp10.frame_texts import flow_text
 from dissectors.amqp10.link import Link
-from dissectors.amqp10.octets import (
-    after_code,
-    list_count,
-    list_items,
-    skip_value,
-    take_boolean,
-    take_uint,
-)
+from dissectors.amqp10.octets import after_code
 from dissectors.amqp10.registry import likely_sender
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
@@ -34,10 +28,14 @@ F_FIELDS = cython.declare(cython.int, cell_of(FRAMES, "fields"))
 W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))
 W_FLOW = cython.declare(cython.longlong, word("flow"))
+#: next-incoming-id, incoming-window, next-outgoing-id, outgoing-window, handle, delivery-count,
+#: link-credit, available, drain, echo.
+LAYOUT = cython.declare(bytes, layout(*["uint"] * 8, "boolean", "boolean"))
 
 
 def take_flow(
     state: ConnectionState,
+    fields: Fields,
     side: cython.int,
     channel: cython.longlong,
     buf: bytes,
@@ -47,55 +45,23 @@ def take_flow(
 ) -> cython.int:
     """1 if taken; 0 if the tables must read it."""
     rows: RowBuffer = state.conn.frames
-    at: cython.Py_ssize_t = after_code(buf, body)
     base: cython.Py_ssize_t
-    count: cython.longlong = list_count(buf, at, end)
-    i: cython.longlong
-    taken: cython.longlong
-    number: cython.longlong
     sender: cython.int
-    next_incoming_id: cython.longlong = -1
-    incoming_window: cython.longlong = -1
-    next_outgoing_id: cython.longlong = -1
-    outgoing_window: cython.longlong = -1
-    handle: cython.longlong = -1
-    delivery_count: cython.longlong = -1
-    link_credit: cython.longlong = -1
-    available: cython.longlong = -1
-    drain: cython.int = -1
-    echo: cython.int = -1
     session: Session
     link: Link = None
-    if count < 4 or count > 10 or skip_value(buf, at, end, 0) != end:
+    if fields.read(buf, after_code(buf, body), end, LAYOUT) != end:
         return 0
-    at = list_items(buf, at)
-    for i in range(count):
-        taken = take_uint(buf, at, end) if i < 8 else take_boolean(buf, at, end)
-        if taken == 0:
-            return 0
-        at += taken & 7
-        number = taken >> 3
-        if i == 0:
-            next_incoming_id = number
-        elif i == 1:
-            incoming_window = number
-        elif i == 2:
-            next_outgoing_id = number
-        elif i == 3:
-            outgoing_window = number
-        elif i == 4:
-            handle = number
-        elif i == 5:
-            delivery_count = number
-        elif i == 6:
-            link_credit = number
-        elif i == 7:
-            available = number
-        elif i == 8:
-            drain = number
-        else:
-            echo = number
-    if at != end or incoming_window < 0 or next_outgoing_id < 0 or outgoing_window < 0:
+    next_incoming_id: cython.longlong = fields.numbers[0]
+    incoming_window: cython.longlong = fields.numbers[1]
+    next_outgoing_id: cython.longlong = fields.numbers[2]
+    outgoing_window: cython.longlong = fields.numbers[3]
+    handle: cython.longlong = fields.numbers[4]
+    delivery_count: cython.longlong = fields.numbers[5]
+    link_credit: cython.longlong = fields.numbers[6]
+    available: cython.longlong = fields.numbers[7]
+    drain: cython.int = fields.numbers[8]
+    echo: cython.int = fields.numbers[9]
+    if incoming_window < 0 or next_outgoing_id < 0 or outgoing_window < 0:
         return 0
     base = state.frame_row(side, channel, end - start)
     session = state.session_of(side, channel)

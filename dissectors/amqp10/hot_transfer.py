@@ -6,18 +6,11 @@ What is odd about one is left to the tables in `rare.py`.
 import cython
 
 from dissectors.amqp10.delivery import Delivery, DeliveryState
+from dissectors.amqp10.fields import Fields, layout
 from dissectors.amqp10.frame_texts import FrameTexts
-from dissectors.amqp10.hot_outcome import UNREAD, plain_outcome
+from dissectors.amqp10.hot_outcome import plain_outcome
 from dissectors.amqp10.link import Link
-from dissectors.amqp10.octets import (
-    after_code,
-    cut,
-    list_count,
-    list_items,
-    skip_value,
-    take_boolean,
-    take_uint,
-)
+from dissectors.amqp10.octets import after_code, cut
 from dissectors.amqp10.session import Session
 from dissectors.amqp10.state import ConnectionState
 from dissectors.core.rows import RowBuffer, cell_of
@@ -42,11 +35,20 @@ W_AMQP = cython.declare(cython.longlong, word("amqp"))
 W_OK = cython.declare(cython.longlong, word("ok"))
 W_TRANSFER = cython.declare(cython.longlong, word("transfer"))
 W_INCOMPLETE = cython.declare(cython.longlong, word("incomplete"))
-STRANGE = cython.declare(object, UNREAD)
+#: handle, delivery-id, delivery-tag, message-format, settled, more, rcv-settle-mode, state, resume,
+#: aborted, batchable.
+LAYOUT = cython.declare(
+    bytes,
+    layout(
+        "uint", "uint", "binary", "uint", "boolean", "boolean", "ubyte", "state", "boolean",
+        "boolean", "boolean",
+    ),
+)  # fmt: skip
 
 
 def take_transfer(
     state: ConnectionState,
+    fields: Fields,
     texts: FrameTexts,
     side: cython.int,
     channel: cython.longlong,
@@ -57,71 +59,31 @@ def take_transfer(
 ) -> cython.int:
     """1 if taken; 0 if the tables must read it."""
     rows: RowBuffer = state.conn.frames
-    at: cython.Py_ssize_t = after_code(buf, body)
-    payload: cython.Py_ssize_t = skip_value(buf, at, end, 0)
-    stop: cython.Py_ssize_t
+    payload: cython.Py_ssize_t = fields.read(buf, after_code(buf, body), end, LAYOUT)
     base: cython.Py_ssize_t
-    count: cython.longlong = list_count(buf, at, payload)
-    i: cython.longlong
-    taken: cython.longlong
-    handle: cython.longlong = -1
-    delivery_id: cython.longlong = -1
-    message_format: cython.longlong = -1
-    mode: cython.longlong = -1
-    settled: cython.int = -1
-    more: cython.int = -1
-    resume: cython.int = -1
-    aborted: cython.int = -1
-    batchable: cython.int = -1
     key: cython.longlong
     session: Session
     link: Link
     delivery: Delivery
     tag: bytes = None
     outcome: DeliveryState = None
-    if count < 1 or count > 11:
+    if payload < 0:
         return 0
-    at = list_items(buf, at)
-    for i in range(count):
-        if i == 2 or i == 6 or i == 7:
-            stop = skip_value(buf, at, payload, 0)
-            if stop < 0:
-                return 0
-            if i == 7:
-                outcome = plain_outcome(buf, at, stop)
-                if outcome is STRANGE:
-                    return 0
-            elif i == 2 and buf[at] == 0xA0:
-                tag = cut(buf, at + 2, stop)
-            elif i == 6 and buf[at] == 0x50:
-                mode = buf[at + 1]
-            elif buf[at] != 0x40:
-                return 0
-            at = stop
-            continue
-        taken = take_uint(buf, at, payload) if i < 4 else take_boolean(buf, at, payload)
-        if taken == 0:
-            return 0
-        at += taken & 7
-        taken >>= 3
-        if i == 0:
-            handle = taken
-        elif i == 1:
-            delivery_id = taken
-        elif i == 3:
-            message_format = taken
-        elif i == 4:
-            settled = taken
-        elif i == 5:
-            more = taken
-        elif i == 8:
-            resume = taken
-        elif i == 9:
-            aborted = taken
-        else:
-            batchable = taken
-    if at != payload or handle < 0 or message_format > 0 or mode > 1:
+    handle: cython.longlong = fields.numbers[0]
+    delivery_id: cython.longlong = fields.numbers[1]
+    tag_at: cython.Py_ssize_t = fields.numbers[2]
+    message_format: cython.longlong = fields.numbers[3]
+    settled: cython.int = fields.numbers[4]
+    more: cython.int = fields.numbers[5]
+    mode: cython.longlong = fields.numbers[6]
+    resume: cython.int = fields.numbers[8]
+    aborted: cython.int = fields.numbers[9]
+    batchable: cython.int = fields.numbers[10]
+    if handle < 0 or message_format > 0 or mode > 1:
         return 0
+    if tag_at >= 0:
+        tag = cut(buf, tag_at, tag_at + buf[tag_at - 1])
+    outcome = plain_outcome(fields.numbers[7])
     base = state.frame_row(side, channel, end - start)
     session = state.session_of(side, channel)
     link = state.link_of(session, side, handle, side)

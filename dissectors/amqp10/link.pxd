@@ -1,5 +1,8 @@
+cimport cython
+
 from dissectors.amqp10.delivery cimport Delivery
 
+@cython.final
 cdef class Link:
     cdef public long long link_id
     cdef public object session

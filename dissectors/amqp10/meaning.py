@@ -37,8 +37,8 @@ def _binary(data: Any) -> bytes | None:
 
 
 def error_words(error: Any) -> dict[str, Any] | None:
-    """Condition and description of an error, or None if there is none."""
-    if not isinstance(error, Composite):
+    """Condition and description of an error, or None if there is none or something else."""
+    if not isinstance(error, Composite) or "condition" not in error.fields:
         return None
     return {"condition": error["condition"], "description": error["description"]}
 
@@ -67,8 +67,9 @@ def attach_words(vocabulary: Vocabulary, attach: Composite) -> dict[str, Any]:
 
 
 def terminus_words(terminus: Any) -> dict[str, Any] | None:
-    """Address and lifetime of a source or target (1.0 §3.5.3, §3.5.4)."""
-    if not isinstance(terminus, Composite) or terminus.name == "coordinator":
+    """Address and lifetime of a source or target (1.0 §3.5.3, §3.5.4); a coordinator, or what
+    stands there by mistake, has none."""
+    if not isinstance(terminus, Composite) or "address" not in terminus.fields:
         return None
     words = {
         "address": terminus["address"],

@@ -1,4 +1,4 @@
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 cpdef long long read_u32(bytes buf, Py_ssize_t at) except? -1
 cdef long long _u32(unsigned char* octets, Py_ssize_t at) noexcept

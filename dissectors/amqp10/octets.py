@@ -9,6 +9,8 @@ import struct
 
 import cython
 
+#: The bit of each of eight octets that no octet of ASCII has.
+HIGH_BITS = cython.declare(cython.ulonglong, 0x8080808080808080)
 _UNPACK_U32 = struct.Struct(">I").unpack_from
 #: Descriptors inside descriptors that the quick way follows before it leaves it to the codec.
 _MAX_NESTING = cython.declare(cython.int, 8)
@@ -170,10 +172,15 @@ def is_ascii(buf: bytes, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> c
     if not cython.compiled:
         return buf[start:stop].isascii()
     octets: cython.p_uchar = buf
-    i: cython.Py_ssize_t
-    bits: cython.int = 0
+    eight: cython.ulonglong = 0
+    bits: cython.ulonglong = 0
     if not 0 <= start <= stop <= len(buf):
         raise IndexError("octets are missing")
-    for i in range(start, stop):
-        bits |= octets[i]
-    return bits < 0x80
+    while start + 8 <= stop:
+        memcpy(cython.address(eight), octets + start, 8)  # type: ignore # noqa: F821
+        bits |= eight
+        start += 8
+    while start < stop:
+        bits |= octets[start]
+        start += 1
+    return not bits & HIGH_BITS

@@ -36,6 +36,7 @@ def scan_message(
 
     0 when some octets are no section in its place: nothing is filled then.
     """
+    octets: cython.p_uchar = buf
     at: cython.Py_ssize_t = start
     stop: cython.Py_ssize_t
     content: cython.Py_ssize_t
@@ -50,11 +51,17 @@ def scan_message(
     digest: cython.ulonglong
     hasher = None
     tail: bytes = None
+    if not 0 <= start <= end <= len(buf):
+        return 0
     while at < end:
-        code = read_code(buf, at, end)
+        if at + 3 < end and not octets[at] and octets[at + 1] == 0x53:
+            code = octets[at + 2]
+            content = at + 3
+        else:
+            code = read_code(buf, at, end)
+            content = after_code(buf, at) if code >= 0 else at
         if code < last or code > FOOTER:
             return 0
-        content = after_code(buf, at)
         stop = skip_value(buf, content, end, 0)
         if stop < 0:
             return 0

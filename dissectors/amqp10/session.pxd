@@ -1,6 +1,9 @@
+cimport cython
+
 from dissectors.amqp10.link cimport Link
 from dissectors.amqp10.unsettled cimport Unsettled
 
+@cython.final
 cdef class Endpoint:
     cdef public long long channel
     cdef public dict links
@@ -19,6 +22,7 @@ cdef class Endpoint:
     cdef public bint has_begun
     cdef public bint has_ended
 
+@cython.final
 cdef class Session:
     cdef public long long session_id
     cdef public Endpoint end_0

@@ -1,3 +1,6 @@
+cimport cython
+
+@cython.final
 cdef class Silence:
     cdef public long long last_ts_0
     cdef public long long last_ts_1

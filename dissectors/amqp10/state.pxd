@@ -1,3 +1,5 @@
+cimport cython
+
 from dissectors.amqp10.assembly cimport finish_message
 from dissectors.amqp10.delivery cimport Delivery, DeliveryState, new_delivery
 from dissectors.amqp10.link cimport Link
@@ -5,6 +7,7 @@ from dissectors.amqp10.session cimport Endpoint, Session
 from dissectors.amqp10.settlement cimport Settlement
 from dissectors.amqp10.unsettled cimport Unsettled
 
+@cython.final
 cdef class ConnectionState(Settlement):
     cpdef Delivery transfer(
         self, Session session, Link link, int side, long long delivery_id, object tag,

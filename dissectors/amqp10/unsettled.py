@@ -36,6 +36,7 @@ class Unsettled:
     def __len__(self) -> int:
         return self.count
 
+    @cython.wraparound(False)
     def get(self, delivery_id: cython.longlong) -> Delivery:
         """None if there is none of that id."""
         found: Delivery = self.ring[delivery_id & self.mask]
@@ -43,6 +44,7 @@ class Unsettled:
             return found
         return self.others.get(delivery_id) if self.others else None
 
+    @cython.wraparound(False)
     def add(self, delivery: Delivery) -> cython.int:
         """There is none of its id yet."""
         place: cython.Py_ssize_t = delivery.delivery_id & self.mask
@@ -56,6 +58,7 @@ class Unsettled:
             self.others[delivery.delivery_id] = delivery
         return 0
 
+    @cython.wraparound(False)
     def drop(self, delivery_id: cython.longlong) -> cython.int:
         """Whether there was one of that id."""
         place: cython.Py_ssize_t = delivery_id & self.mask

@@ -69,6 +69,16 @@ def test_a_malformed_performative_is_named_and_the_rest_goes_on(tmp_path: Path, 
     assert tables.names()["begin"] == 2
 
 
+def test_a_link_to_what_is_no_target_has_no_address(tmp_path: Path) -> None:
+    """The target is an outcome: once, this ended the dissection of a capture with snapped
+    packets, and was a bug's row in others."""
+    attach = frame("005312 c00d07 a1016c 43 42 404040 00532445", 1)
+    talk = Dialogue().opened().begun(1).octets(CLIENT, attach).closed()
+    tables = talk.tables(tmp_path)
+    assert not [code for code in tables.problem_codes() if code.startswith("frame.")]
+    assert [(r["name"], r["address"]) for r in tables["links"]] == [("l", None)]
+
+
 def test_a_bad_value_does_not_hide_its_neighbours(tmp_path: Path) -> None:
     """A hostname that is no text; the fields behind it are read."""
     body = "005310 c00e04 a10163 a102ffff 7000001000 60000a".replace(" ", "")
