@@ -248,7 +248,9 @@ class Flow(Listener):
         if code is None or not self.pieces:
             return
         first = self.pieces[0]
-        self._tell(code, first.side, None, first.ts_ns, first.packet_no, first.offset, first.octets)
+        # A conversation's first octets tell what it is; octets from inside it may be a credential.
+        shown = first.octets if verdict.dialect == "http" or self._is_whole() else b""
+        self._tell(code, first.side, None, first.ts_ns, first.packet_no, first.offset, shown)
 
     def _tell_gap(self, side, size, ts_ns, packet_no, offset, code) -> None:
         self.conn.missing_bytes += size

@@ -12,7 +12,7 @@ from dissectors.capture.decap import PacketView
 from dissectors.capture.links import LINK_TYPES
 from dissectors.capture.source import PacketSource
 from dissectors.flow import Flow
-from dissectors.tcp.conversation import Conversation
+from dissectors.tcp.conversation import Conversation, Listener
 from dissectors.tcp.half import HalfStream
 from dissectors.tcp.recent import Recent
 
@@ -30,6 +30,9 @@ MAX_BAD_PACKET_ROWS = 20
 SYN = cython.declare(cython.int, 0x02)
 PACKETS_PER_PUMP = cython.declare(cython.int, 20_000)
 SLOT_MASK = cython.declare(cython.int, 1023)
+# Who listens to a conversation that is over: without a way back to its flow, both are freed at
+# once and do not wait for Python's search for cycles, which is rare here.
+NOBODY = Listener()
 # The mode of a flow that carries no AMQP.
 IGNORED = cython.declare(cython.int, 2)
 
@@ -273,6 +276,7 @@ class Tracker:
         self.sink.set_capture(self.source.paths[flow.file_index])
         flow.finish("fin" if has_fin else "rst" if talk.reset_count else how)
         self.sink.set_capture(self.source.paths[self.file_index])
+        talk.listener = NOBODY
         if flow.conn is None:
             self.foreign_count += 1
 

@@ -17,6 +17,7 @@ from amqpscope import __version__
 
 COMMANDS = ("dissect", "analyze", "demo", "replay")
 EXIT_MISTAKE = 2
+EXIT_INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -37,9 +38,17 @@ class Commands(click.Group):
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader of our output has left (`| head`): nobody is there to be told.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             return None
+        except KeyboardInterrupt:
+            click.echo("amqpscope: interrupted", err=True)
+            sys.exit(EXIT_INTERRUPTED)
         return result
+
+
+def _drop_output() -> None:
+    """What waits to be written, or comes yet, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -72,4 +81,11 @@ def cli() -> None:
 def main() -> None:
     # No command does linear algebra: its threads would only spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    cli(prog_name="amqpscope")
+    if sys.stdout is None:  # closed by the caller (`>&-`)
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    try:
+        cli(prog_name="amqpscope")
+    except OSError as failure:  # commands tell theirs; this is the output itself, of `--help` too
+        _drop_output()
+        click.echo(f"amqpscope: {failure.strerror or failure}", err=True)
+        sys.exit(EXIT_MISTAKE)

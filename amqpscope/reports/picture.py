@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 _CHARACTER, _LINE, _MARGIN, _BAR = 8.4, 19, 18, 34
+_FIRM_SPACE = "\u00a0"
 # What a line begins with → its colour; the first that fits counts.
 _COLOURS = (
     ("$", "#7ee787"),
@@ -28,15 +29,14 @@ def terminal_svg(lines: list[str]) -> str:
     ]
     for number, colour in enumerate(("#ff5f57", "#febc2e", "#28c840")):
         parts.append(f'<circle cx="{_MARGIN + 18 * number}" cy="17" r="6" fill="{colour}"/>')
-    parts.append(
-        '<g font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14" '
-        'xml:space="preserve">'
-    )
+    parts.append('<g font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14">')
     for number, line in enumerate(lines):
         place = f'x="{_MARGIN}" y="{_BAR + 14 + number * _LINE}"'
         # Each line is told its length, so that the columns stand whatever the font.
         length = f'textLength="{round(len(line) * _CHARACTER)}"' if line.strip() else ""
-        parts.append(f'<text {place} {length} fill="{_colour(line)}">{escape(line)}</text>')
+        # Browsers join spaces, whatever xml:space says, and would stretch the rest over the length.
+        text = escape(line).replace(" ", _FIRM_SPACE)
+        parts.append(f'<text {place} {length} fill="{_colour(line)}">{text}</text>')
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 

@@ -7,6 +7,7 @@ It holds facts; words and layout are ``terminal.py``'s.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,8 @@ from dissectors.core.rows import Batch
 
 MAX_CONNECTIONS_KEPT = 1000
 MAX_ERRORS_KEPT = 8
+# A whole batch of connections as Python objects would take hundreds of megabytes.
+ROWS_AT_ONCE = 1000
 
 # What is counted of transfers, the one large table that is looked at.
 DEED_KEYS = ("connection_id", "kind", "direction", "outcome")
@@ -103,7 +106,7 @@ class Summary:
         return found
 
     def _add_connections(self, batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist():
+        for row in _rows(batch):
             self.connection_count += 1
             self.dialects[row["dialect"]] += 1
             self.frame_count += row["frame_count"] or 0
@@ -122,7 +125,7 @@ class Summary:
 
     def _add_errors(self, batch: pa.RecordBatch, what: str, key: str) -> None:
         """Ends that blame somebody: a 1.0 condition, or a 0-9 reply code that is not success."""
-        for row in batch.to_pylist():
+        for row in _rows(batch):
             code = row.get("end_code")
             condition = row["end_condition"]
             if condition is None and (code is None or code < 300):
@@ -150,7 +153,7 @@ class Summary:
                 deed.body_bytes += body_bytes
 
     def _add_problems(self, batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist():
+        for row in _rows(batch):
             group = self.problems.get(row["code"])
             if group is None:
                 group = ProblemGroup(
@@ -162,6 +165,11 @@ class Summary:
                 self.problems[row["code"]] = group
             group.count += 1
             group.bytes_affected += row["bytes_affected"] or 0
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+        yield from batch.slice(start, ROWS_AT_ONCE).to_pylist()
 
 
 def count_by(

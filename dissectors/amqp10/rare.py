@@ -68,7 +68,8 @@ class RareFrames:
             problems.append(Problem("frame10.unknown_performative", detail, 0))
             self._put(base, "status", _UNKNOWN if frame else _MALFORMED)
             self._put(base, "name", _UNKNOWN_NAME)
-            if frame_type == AMQP_FRAME:
+            is_sasl = frame is not None and "sasl-frame" in frame.definition.provides
+            if frame_type == AMQP_FRAME and not is_sasl:
                 # What a broken SASL frame holds may be a secret.
                 self._text(base, to_json(self._vocabulary, value))
             self._report(problems, side)

@@ -12,6 +12,16 @@ from dissectors.capture.streams import ByteStream, open_stream
 
 Report = Callable[..., None]
 
+# What people have instead of a capture that we read, and what to do about it.
+_FOREIGN: dict[bytes, str] = {
+    b"\xfd7zXZ\0": "the file is compressed with xz: unpack it first",
+    b"BZh": "the file is compressed with bzip2: unpack it first",
+    b"\x04\x22\x4d\x18": "the file is compressed with lz4: unpack it first",
+    b"PK\x03\x04": "the file is a zip archive: unpack it first",
+    b"\x1f\x8b": "the file is compressed twice: unpack it once",
+    b"snoop\0": "the file is a snoop capture: editcap -F pcapng makes a pcapng file of it",
+}
+
 
 def open_reader(path: str, report: Report, secrets: list[bytes]) -> Reader | None:
     """A reader past its file header, or None after telling why there is none."""
@@ -48,5 +58,7 @@ def _refuse(stream: ByteStream, first: bytes, path: str, report: Report) -> None
     elif not first:
         code, detail = "capture.empty", "the file is empty"
     else:
-        code, detail = "capture.unknown_format", "the file is neither pcap nor pcapng"
+        known = (said for magic, said in _FOREIGN.items() if first.startswith(magic))
+        code = "capture.unknown_format"
+        detail = next(known, "the file is neither pcap nor pcapng")
     report(code, detail, capture=path, bytes_affected=len(first) or None, first_bytes=first[:16])

@@ -151,9 +151,10 @@ class PcapReader(Reader):
         return self.fill(ahead) or not is_strict
 
     def resync(self, code: str, detail: str) -> cython.int:
-        """Find the next record after a broken one at ``pos``; 0 when there is none."""
+        """Find the next record after a broken one at ``pos``; 0 when there is none.
+
+        What stands there is not shown: it may be from inside a packet, and a credential."""
         broken_at = self.window_offset + self.pos
-        first_bytes = self.buf[self.pos : self.pos + 16]
         search = self.time_pattern()
         self.pos += 1
         while self.fill(self.header_bytes):
@@ -171,13 +172,13 @@ class PcapReader(Reader):
                     continue
             if self.is_chain(1):
                 skipped = self.window_offset + self.pos - broken_at
-                self.problem("capture.bad_block", "a record cannot be right", skipped, first_bytes)
+                self.problem("capture.bad_block", "a record cannot be right", skipped, b"")
                 return 1
             self.pos += 1
         lost = self.window_offset + self.limit - broken_at
         self.pos = self.limit
         self.is_at_eof = 1
-        self.problem(code, detail, lost, first_bytes)
+        self.problem(code, detail, lost, b"")
         return 0
 
     def time_pattern(self):
@@ -194,5 +195,5 @@ class PcapReader(Reader):
         return re.compile(b"|".join(halves), re.DOTALL).search
 
     def give_up(self, code: str, detail: str) -> None:
-        self.problem(code, detail, self.limit - self.pos, self.buf[self.pos : self.pos + 16])
+        self.problem(code, detail, self.limit - self.pos, b"")
         self.pos = self.limit

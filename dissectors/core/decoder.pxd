@@ -13,6 +13,7 @@ cdef class Side:
     cdef public Py_ssize_t passing_left
     cdef public list held
     cdef public Py_ssize_t held_bytes
+    cdef public Py_ssize_t search_at
     cdef public Py_ssize_t search_from
     cdef public long long garbage_count
 

@@ -15,6 +15,12 @@ MAX_FRAME_BYTES = 32 * 1024 * 1024
 FRAME_LIMIT = cython.declare(cython.Py_ssize_t, MAX_FRAME_BYTES)
 # While the next frame is searched for, at most this much is held before the oldest is given up.
 MAX_SEARCH_BYTES = 512 * 1024
+# Segments of single bytes cost more than their bytes.
+MAX_SEARCH_PIECES = 16_384
+# Up to so much every piece is reason to search again; beyond, only a good part more of it, so
+# that the time garbage takes grows with its length and no faster.
+EAGER_SEARCH_BYTES = 64 * 1024
+EAGER_SEARCH_PIECES = 1024
 # A stream that turns to garbage this often is not worth reading further.
 MAX_GARBAGE_COUNT = 1000
 
@@ -40,6 +46,8 @@ class Side:
         # While searching: (bytes, ts_ns, packet_no, offset) as they came.
         self.held: list = []
         self.held_bytes = 0
+        # No search before this much is held.
+        self.search_at = 0
         # 1 where the first held byte is known to begin no frame.
         self.search_from = 0
         self.garbage_count = 0
@@ -465,11 +473,22 @@ class StreamDecoder:
 
     def _search(self, side: cython.int, state: Side, is_final) -> cython.int:
         """Where frames begin again in what is held, go on from there, as often as it takes."""
+        is_full: cython.bint = (
+            state.held_bytes > MAX_SEARCH_BYTES or len(state.held) > MAX_SEARCH_PIECES
+        )
+        if state.held_bytes < state.search_at and not is_final and not is_full:
+            return 0
         while state.mode == SEARCHING and state.held:
             joined = b"".join([piece for piece, _, _, _ in state.held])
             found = self.find_frame(side, joined, state.search_from, len(joined), is_final)
             if found < 0:
+                state.search_at = state.held_bytes
+                if len(state.held) > EAGER_SEARCH_PIECES:
+                    state.search_at += state.held_bytes // 2
+                elif state.held_bytes > EAGER_SEARCH_BYTES:
+                    state.search_at += (state.held_bytes - EAGER_SEARCH_BYTES) // 2
                 break
+            state.search_at = 0
             held = state.held
             state.held = []
             state.held_bytes = 0
@@ -485,8 +504,12 @@ class StreamDecoder:
                     self._step(
                         side, state, piece, drop, len(piece), ts_ns, packet_no, offset + drop
                     )
-        if state.mode == SEARCHING and state.held_bytes > MAX_SEARCH_BYTES:
-            self._give_up(state, state.held_bytes - MAX_SEARCH_BYTES // 2)
+        if state.mode == SEARCHING:
+            if state.held_bytes > MAX_SEARCH_BYTES:
+                self._give_up(state, state.held_bytes - MAX_SEARCH_BYTES // 2)
+            if len(state.held) > MAX_SEARCH_PIECES:
+                oldest = state.held[: MAX_SEARCH_PIECES // 2]
+                self._give_up(state, sum([len(piece) for piece, _, _, _ in oldest]))
         return 0
 
     def _give_up(self, state: Side, count) -> None:
@@ -494,9 +517,13 @@ class StreamDecoder:
         self.conn.skip(count)
         state.held_bytes -= count
         state.search_from = 0
-        while count and state.held:
-            piece, ts_ns, packet_no, offset = state.held.pop(0)
+        state.search_at = 0
+        gone = 0
+        for piece, ts_ns, packet_no, offset in state.held:
             if len(piece) > count:
-                state.held.insert(0, (piece[count:], ts_ns, packet_no, offset + count))
-                return
+                if count:
+                    state.held[gone] = (piece[count:], ts_ns, packet_no, offset + count)
+                break
             count -= len(piece)
+            gone += 1
+        del state.held[:gone]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -221,3 +222,39 @@ def test_the_demo_goes_through_a_folder_and_joins_rotated_parts(tmp_path: Path) 
         PUBLISH_CONFIRM.removesuffix(".pcap"),
         "23g_091_rotated",
     }
+
+
+def test_interrupted() -> None:
+    """While it waits for more of a pipe."""
+    hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + MAIN
+    with subprocess.Popen(
+        [sys.executable, "-c", hearing, "dissect", "-"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None and process.stderr is not None
+        # More than a pipe holds: when this returns, the reader is at work.
+        packets = Talk().open().say(0, bytes(400_000), 1000).packets
+        process.stdin.write(pcap_bytes(packets))
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"amqpscope: interrupted\n"
+        assert process.wait(60) == 130
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["dissect", "--help"], ["dissect", sample("01")]]
+)
+def test_output_that_cannot_be_written(arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", MAIN, *arguments], stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.stderr == b"amqpscope: No space left on device\n"
+    assert done.returncode == 2
+
+
+def test_output_that_is_closed() -> None:
+    command = f"exec {sys.executable} -c '{MAIN}' dissect {sample('01')} >&-"
+    done = subprocess.run(command, shell=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
+import dissectors
+from dissectors.flow import Flow
 from dissectors.tracker import MAX_FLOWS
 from tests.builders.talk import ACK, RST, SYN, Talk, write_pcap
 from tests.dissectors.test_samples_ledger import assert_ledger
@@ -111,3 +114,22 @@ def test_frames_that_wait_for_their_end_are_bounded_too(tmp_path):
     tables = read(tmp_path, *talks)
     assert tables.problem_codes()["frame.buffer_limit"] >= 1
     assert_ledger(tables)
+
+
+def test_a_connection_that_is_over_is_freed_without_a_search_for_cycles(tmp_path):
+    talks = [Talk(ports=(n, 5672)) for n in range(1000, 1100)]
+    for number, talk in enumerate(talks):
+        talk.now_ns += number * 10 * SECOND_NS
+        talk.packet(0, flags=SYN)
+        talk.packet(1, flags=RST | ACK)
+    path = write_pcap(tmp_path / "talk.pcap", [p for talk in talks for p in talk.packets])
+    gc.collect()
+    before = sum(isinstance(thing, Flow) for thing in gc.get_objects())
+    gc.disable()
+    try:
+        dissection = dissectors.open(path)
+        assert sum(batch.num_rows for name, batch in dissection if name == "connections") == 100
+        left = sum(isinstance(thing, Flow) for thing in gc.get_objects())
+    finally:
+        gc.enable()
+    assert left <= before + 1  # the last one still stands in the tracker's queue

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..field_tables import FieldTable
 from ..methods import DecodedMethod
+from ..redact import shown_name, shown_table
 from .shape import Handler, Head, as_text
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def _announce(state: ConnectionState, peer: str, properties: FieldTable) -> None
     """What a peer says about itself: product and version are columns, the rest is details."""
     state.conn.facts[f"{peer}_product"] = as_text(properties.get("product"))
     state.conn.facts[f"{peer}_version"] = as_text(properties.get("version"))
-    state.details[f"{peer}_properties"] = properties
+    state.details[f"{peer}_properties"] = shown_table(properties)
 
 
 def _start(state: ConnectionState, _: None, side: int, decoded: DecodedMethod, head: Head) -> None:
@@ -37,8 +38,8 @@ def _start_ok(
     state: ConnectionState, _: None, side: int, decoded: DecodedMethod, head: Head
 ) -> None:
     _announce(state, "client", decoded["client-properties"])
-    state.conn.facts["mechanism"] = decoded["mechanism"]
-    state.conn.facts["locale"] = decoded["locale"]
+    state.conn.facts["mechanism"] = shown_name(decoded["mechanism"])
+    state.conn.facts["locale"] = shown_name(decoded["locale"])
     state.is_authenticating = True
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.amqp09 import CLIENT, SERVER, Wire09, table
-from tests.builders.talk import pcap_bytes
+from tests.builders.talk import Talk, pcap_bytes, write_pcap
 from tests.samples import manifest, sample
 from tests.tables import Tables, dissect
 
@@ -117,3 +117,41 @@ def test_server_octets_are_still_shown() -> None:
 def test_properties_of_peers_are_shown() -> None:
     tables = Wire09().start().open().publish(1, b"x", headers=table(user="visible")).tables()
     assert "visible" in repr(tables["transfers"])
+
+
+def start_ok(response: bytes = RESPONSE) -> bytearray:
+    """A start-ok: 7 octets of frame header, 4 of ids, 4 of an empty table, then the mechanism."""
+    payload = b"\0\x0a\0\x0b" + bytes(4) + b"\x05PLAIN" + len(response).to_bytes(4, "big")
+    return bytearray(Wire09().make.frame(1, 0, payload + response + b"\x05en_US"))
+
+
+@pytest.mark.parametrize("at", [14, 15], ids=["properties", "mechanism"])
+def test_a_damaged_length_before_the_response(tmp_path: Path, at: int) -> None:
+    """The neighbour's length reaches into the response, which is read as a part of it."""
+    octets = start_ok()
+    octets[at] = 26
+    talk = Talk().open().say(0, b"AMQP\0\0\x09\1").say(0, bytes(octets))
+    tables = dissect(write_pcap(tmp_path / "damaged.pcap", talk.packets))
+    assert "connection.start-ok" in tables.names()
+    assert_hidden(tables)
+
+
+def test_a_capture_that_begins_inside_the_response(tmp_path: Path) -> None:
+    """No frame to know it by: the stream is no AMQP to anyone, on AMQP's port."""
+    talk = Talk().say(0, bytes(start_ok()[28:]))
+    tables = dissect(write_pcap(tmp_path / "inside.pcap", talk.packets))
+    assert tables.problem_codes() == {"detect.not_amqp": 1}
+    assert_hidden(tables)
+
+
+def test_a_damaged_record_whose_next_header_stands_in_the_response(tmp_path: Path) -> None:
+    talk = Talk().open().say(0, b"AMQP\0\0\x09\1").say(0, bytes(start_ok())).close()
+    octets = bytearray(pcap_bytes(talk.packets))
+    secret = octets.index(SECRET)
+    packet = octets.rindex(b"\x02" * 12, 0, secret)
+    octets[packet - 8 : packet - 4] = (secret - packet).to_bytes(4, "little")
+    path = tmp_path / "damaged.pcap"
+    path.write_bytes(octets)
+    tables = dissect(str(path))
+    assert "capture.bad_block" in tables.problem_codes()
+    assert_hidden(tables)

@@ -66,6 +66,12 @@ def test_sasl_secrets(tmp_path: Path, what: str) -> None:
     assert_no_secret(tables)
 
 
+def test_a_sasl_frame_whose_type_was_damaged(tmp_path: Path) -> None:
+    tables = sasl(encode_frame(INIT)).tables(tmp_path)
+    assert [r["name"] for r in tables["frames"]][2] == "unknown"
+    assert_no_secret(tables)
+
+
 def test_extra_fields_of_a_sasl_frame(tmp_path: Path) -> None:
     items = (
         STANDARD.types.make("symbol", "PLAIN"),

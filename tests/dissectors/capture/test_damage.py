@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import random
 import struct
 
@@ -261,3 +263,23 @@ def test_mutated_packets_never_raise(link):
         if found == 1:
             assert 0 <= view.payload_start <= view.payload_end <= len(view.buf)
             assert view.missing >= 0
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        (lzma.compress(BUILDS["pcap"]), "compressed with xz: unpack it first"),
+        (bz2.compress(BUILDS["pcap"]), "compressed with bzip2: unpack it first"),
+        (gzip.compress(gzip.compress(BUILDS["pcap"])), "compressed twice: unpack it once"),
+        (b"snoop\0\0\0", "editcap -F pcapng"),
+        (b"hello, world", "neither pcap nor pcapng"),
+    ],
+    ids=["xz", "bzip2", "gzip twice", "snoop", "text"],
+)
+def test_what_is_no_capture_is_named(tmp_path, start: bytes, said: str) -> None:
+    path = tmp_path / "foreign"
+    path.write_bytes(start)
+    _, problems = read_all(path)
+    ((code, detail, _),) = problems
+    assert code == "capture.unknown_format"
+    assert said in detail
