@@ -108,6 +108,9 @@ class Settling(Contents):
             return t
         if tag == 0:
             tag = self.deliveries_top
+        elif tag not in self.deliveries and self.state.is_void_ack:
+            self._unknown_tag(side, tag, dec)
+            return None
         for t in self._take_up_to(self.deliveries, self.deliveries_low, tag):
             if first is None:
                 first = t
