@@ -21,6 +21,7 @@ cdef class Registry:
     cdef public dict links
     cdef public dict names
     cdef public bint is_partial
+    cdef public bint has_losses
     cdef public bint is_limited
     cdef public bint has_hole
 

@@ -51,6 +51,7 @@ class Registry:
         self.names: dict = {}
         # A connection whose start or middle is missing: what is unknown is then inferred.
         self.is_partial = True
+        self.has_losses = False
         self.is_limited = False
         # The present frame misses some of its octets.
         self.has_hole = False
