@@ -224,9 +224,13 @@ class ConnectionState(Settlement):
         self.settle(delivery, W_IMPLICIT, W_IMPLICIT)
         return 0
 
-    def lose_place(self, side: cython.int) -> None:
+    def lose_place(self, side: cython.int, ts_ns: cython.longlong) -> None:
         """Bytes of one side are missing: the deliveries in the making there have a hole."""
         self.is_partial = self.has_losses = True
+        if side:
+            self.lost_ts_1 = ts_ns
+        else:
+            self.lost_ts_0 = ts_ns
         for link in self.links.values():
             if link.current is not None and link.current.side == side:
                 link.current.is_whole = False

@@ -143,7 +143,7 @@ def test_a_link_stolen_by_a_second_attach(tmp_path: Path) -> None:
     tables = talk.tables(tmp_path)
     found = {row["session_id"]: row for row in tables["links"]}
     assert (found[1]["end_kind"], found[1]["end_condition"]) == ("stolen", "amqp:link:stolen")
-    assert found[2]["end_kind"] == "connection-end"
+    assert (found[1]["end_initiator"], found[2]["end_kind"]) == ("server", "connection-end")
     assert not tables["problems"]
 
 

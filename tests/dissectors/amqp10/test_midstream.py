@@ -14,6 +14,7 @@ from tests.dissectors.amqp10.dialogue import (
     SENDER,
     SERVER,
     Dialogue,
+    composite,
     message,
     performative,
     session,
@@ -175,6 +176,15 @@ def test_a_snap_length_that_cuts_attach_leaves_its_first_fields(tmp_path: Path) 
     assert (link["is_inferred"], link["transfer_count"]) == (False, 1)
     (row,) = (r for r in tables["frames"] if r["name"] == "attach")
     assert row["status"] == "incomplete"
+
+
+def test_what_may_have_been_settled_in_a_gap_is_not_settled_by_the_end(tmp_path: Path) -> None:
+    source = composite("source", address="q", default_outcome=composite("released"))
+    talk = session().attached("l", RECEIVER, source=source).credit(CLIENT, 5).transfer(SERVER, 0)
+    lose(talk, CLIENT, 28).settle(CLIENT, RECEIVER, 7).transfer(SERVER, 1).closed()
+    rows = {row["delivery_id"]: row for row in talk.tables(tmp_path)["transfers"]}
+    assert (rows[0]["outcome"], rows[0]["settle_kind"]) == (None, None)
+    assert (rows[1]["outcome"], rows[1]["settle_kind"]) == ("released", "implicit")
 
 
 def test_handles_and_channels_used_again_behind_a_gap_are_no_fault(tmp_path: Path) -> None:
