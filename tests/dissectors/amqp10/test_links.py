@@ -147,6 +147,12 @@ def test_a_link_stolen_by_a_second_attach(tmp_path: Path) -> None:
     assert not tables["problems"]
 
 
+def test_a_stolen_link_that_nobody_detaches_was_ended_by_the_thief(tmp_path: Path) -> None:
+    talk = Dialogue().opened().begun(0).begun(1).attached("l", channel=0).attached("l", channel=1)
+    first, _ = sorted(talk.closed().tables(tmp_path)["links"], key=lambda row: row["link_id"])
+    assert (first["end_kind"], first["end_initiator"]) == ("stolen", "client")
+
+
 def resumable(talk: Dialogue, unsettled: dict | None = None, **given: object) -> Dialogue:
     source = composite("source", address="q", expiry_policy="never")
     maps = {} if unsettled is None else {"unsettled": guess(STANDARD.types, unsettled)}
