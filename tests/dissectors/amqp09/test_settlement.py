@@ -268,3 +268,13 @@ def test_largest_tag() -> None:
     wire = opened().consume(1).deliver(1, top, b"a").ack(1, top, multiple=True)
     (row,) = where(wire.close().tables()["transfers"], kind="deliver")
     assert (row["delivery_tag"], row["outcome"]) == (str(top), "accepted")
+
+
+def test_an_ack_in_a_transaction_is_stated_before_it_settles() -> None:
+    wire = opened().client(1, "tx.select").server(1, "tx.select-ok").consume(1)
+    wire.deliver(1, 1, b"x").ack(1, 1).client(1, "tx.commit").server(1, "tx.commit-ok")
+    tables = wire.close().tables()
+    (row,) = where(tables["transfers"], kind="deliver")
+    when = {frame["name"]: frame["ts_ns"] for frame in tables["frames"]}
+    assert row["outcome_ts_ns"] == when["basic.ack"]
+    assert row["settled_ts_ns"] == when["tx.commit-ok"]
