@@ -3,10 +3,8 @@ turns, settlement by the sender, narrow windows."""
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from proton import Delivery, Event, Handler, Link, Message
@@ -14,46 +12,25 @@ from proton.handlers import MessagingHandler
 from proton.reactor import Container, LinkOption
 
 from tests.live.proton_client import OUTCOMES, STATES
-from tests.live.waiting import PATIENCE_S, free_ports
+from tests.live.proton_listening import ListeningThread
+from tests.live.waiting import PATIENCE_S
 
 SMALL_FRAME = 1024
 # Octets of a message that go in one transfer.
 PART = 900
 
 
-class Listening(MessagingHandler):
-    """Serves one connection in a thread. `received` are (tag, octets) of whole messages."""
+class Listening(ListeningThread):
+    """Takes messages whole or in parts. `received` are (tag, octets) of whole messages."""
 
     credit = 100
     session_bytes: int | None = None
 
     def __init__(self) -> None:
-        super().__init__(prefetch=0, auto_accept=False, auto_settle=False)
-        (self.port,) = free_ports(1)
+        super().__init__()
         self.received: list[tuple[str, int]] = []
         self.aborted: list[str] = []
         self._parts: Counter[str] = Counter()
-        self._is_ready = threading.Event()
-        self._thread = threading.Thread(target=Container(self).run, daemon=True)
-
-    def __enter__(self) -> Any:
-        self._thread.start()
-        assert self._is_ready.wait(PATIENCE_S), "the peer does not listen"
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self._thread.join(PATIENCE_S)
-            assert not self._thread.is_alive(), "the peer still has its connection"
-
-    def on_start(self, event: Event) -> None:
-        self._acceptor = event.container.listen(f"127.0.0.1:{self.port}")
-        self._is_ready.set()
 
     def on_connection_bound(self, event: Event) -> None:
         event.transport.max_frame_size = SMALL_FRAME
@@ -61,9 +38,6 @@ class Listening(MessagingHandler):
     def on_session_remote_open(self, event: Event) -> None:
         if self.session_bytes is not None:
             event.session.incoming_capacity = self.session_bytes
-
-    def on_transport_closed(self, event: Event) -> None:
-        self._acceptor.close()
 
     def on_link_opening(self, event: Event) -> None:
         link = event.link
