@@ -76,7 +76,13 @@ def detect(pieces: list[Piece], is_final: bool, is_whole: bool) -> Verdict | Non
             if len(start) < HEADER_BYTES and not is_final:
                 return None
             if len(start) >= HEADER_BYTES:
-                verdict = _by_header(start, starts[1 - side], side, is_final)
+                answer = starts[1 - side]
+                is_enough = is_final or _is_enough(pieces, is_whole)
+                if not (is_whole or answer or is_enough):
+                    return None
+                verdict = _by_header(start, answer, side, is_enough)
+                if verdict is not None and not is_whole and _is_answer(verdict, answer):
+                    return verdict._replace(client_side=1 - side)
                 if verdict is not None or not is_final:
                     return verdict
         if start.startswith(HTTP_STARTS):
@@ -97,6 +103,13 @@ def detect(pieces: list[Piece], is_final: bool, is_whole: bool) -> Verdict | Non
     if is_final or _is_enough(pieces, is_whole):
         return _by_shape(_inner_pieces(pieces)) or Verdict(None, 0.0, "frame-shape")
     return None
+
+
+def _is_answer(verdict: Verdict, other: bytes) -> bool:
+    """Whether a header was the server's: both sides of 1.0 send one, the client first (1.0 §2.2).
+    Where the other side is past its own, that one went before."""
+    is_header = other.startswith(AMQP[: len(other)])
+    return verdict.dialect in ("1.0", "1.0-draft") and not is_header
 
 
 def _is_enough(pieces: list[Piece], is_whole: bool) -> bool:

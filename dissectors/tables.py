@@ -190,7 +190,7 @@ LINKS = _table(
     ("end_condition", "text", "1.0: error condition"),
     ("end_reason", "text", "error description"),
     ("is_inferred", "bool!", "its begin is not in the capture"),
-    ("transfer_count", "int64!", "messages on this link"),
+    ("transfer_count", "int64!", "messages on this link (those returned are not counted)"),
     ("body_bytes", "int64!", "their body octets"),
     ("unsettled_count", "int64!", "messages unsettled when it ended"),
     ("details", "text", "arguments, terminus properties, filters, JSON"),

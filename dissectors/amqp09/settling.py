@@ -113,6 +113,9 @@ class Settling(Contents):
             return t
         if tag == 0:
             tag = self.deliveries_top
+        elif self.state.is_void_ack and self.deliveries.get(tag) is None:
+            self._unknown_tag(side, tag, dec)
+            return None
         for t in self.deliveries.take_up_to(self.deliveries_low, tag):
             if first is None:
                 first = t

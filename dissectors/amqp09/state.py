@@ -36,6 +36,7 @@ class ConnectionState(LinkState, TransactionState):
         self.is_open = False
         self.is_closed = False
         self.has_dropped = False
+        self.has_losses = False
         self.requeued = Requeued()
         self.is_authenticating = False
         self.details: dict[str, Any] = {}
@@ -134,8 +135,19 @@ class ConnectionState(LinkState, TransactionState):
 
     # -- loss and end ---------------------------------------------------------------------
 
+    @property
+    def is_void_ack(self) -> bool:
+        """Whether `multiple` up to a tag that waits for no ack settles nothing.
+
+        RabbitMQ closes the channel then, and keeps what it would have settled (0-9-1 lets a
+        server refuse such a tag). Where deliveries may have been missed, the tag may be one.
+        """
+        is_whole = not (self.is_midstream or self.has_losses or self.has_dropped)
+        return is_whole and self.vendor == "rabbitmq"
+
     def lose(self, side: int) -> None:
         """Bytes of this side are missing."""
+        self.has_losses = True
         for channel in self.dec.channels.values():
             channel.lose(side)
 

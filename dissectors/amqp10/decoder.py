@@ -109,7 +109,7 @@ class Decoder10(StreamDecoder):
         return find_frame(buf, start, end, bool(is_final))
 
     def on_gap(self, side, ts_ns, packet_no) -> None:
-        self.state.lose_place(side)
+        self.state.lose_place(side, ts_ns)
 
     def on_end(self, ts_ns, packet_no, how) -> None:
         state = self.state

@@ -166,6 +166,8 @@ def detach(
         recovery.end_deliveries(state, link, recovery.CLOSED if is_closed else recovery.DETACH)
     elif link.end_kind == "detached" and is_closed:
         link.end_kind = "closed"
+    elif link.end_kind == "stolen" and not (link.is_detached_0 or link.is_detached_1):
+        link.detached_by = side
     if error is not None and link.end_condition is None:
         link.end_condition = error.get("condition")
         link.end_reason = error.get("description")

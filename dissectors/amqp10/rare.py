@@ -29,6 +29,7 @@ _COLUMN = {name: cell_of(FRAMES, name) for name in FRAMES.names()}
 #: begin's fields that the sessions table has columns for.
 _BEGIN_DETAILS = ("offered-capabilities", "desired-capabilities", "properties")
 _NOTHING: frozenset[str] = frozenset()
+BOTH = 2
 
 
 class RareFrames:
@@ -45,6 +46,7 @@ class RareFrames:
         self._vocabulary = vocabulary
         self._state = state
         self._layers = layers
+        self._opened: set[int] = set()
         self._handlers: dict[str, Callable[[int, int, Composite, Any], None]] = {
             "open": self._open,
             "begin": self._begin,
@@ -113,7 +115,9 @@ class RareFrames:
     # -- what each performative does --------------------------------------------------------
 
     def _open(self, base: int, side: int, frame: Composite, _: Any) -> None:
-        self._state.is_partial = False
+        self._opened.add(side)
+        # With one open missing its side was joined later, and may have begun more than is seen.
+        self._state.is_partial = self._state.has_losses or len(self._opened) < BOTH
         self._layers.open(side, frame, self._state.ts_ns)
 
     def _close(self, base: int, side: int, frame: Composite, _: Any) -> None:

@@ -40,6 +40,8 @@ def end_deliveries(state: ConnectionState, link: Any, event: str) -> None:
     mine = [d for d in end_point.unsettled.deliveries() if d.link is link]
     is_destroyed = event == CLOSED or _expires(link, event)
     for delivery in mine:
+        if is_destroyed and _may_be_settled(state, link, delivery):
+            continue
         if is_destroyed:
             delivery.outcome = delivery.outcome or link.default_outcome
             left = link.unsettled_count
@@ -77,6 +79,12 @@ def _suspend(state: ConnectionState, link: Any, end_point: Any, delivery: Any) -
     end_point.unsettled.drop(delivery.delivery_id)
     state.suspended.setdefault((link.name, link.sender), {})[delivery.tag] = delivery
     delivery.is_done = True
+
+
+def _may_be_settled(state: ConnectionState, link: Any, delivery: Any) -> bool:
+    """Whether the receiver may have settled it in octets that are missing: nothing is said then."""
+    lost_ts = state.lost_ts_0 if link.sender else state.lost_ts_1
+    return delivery.last_ts <= lost_ts
 
 
 def _expires(link: Any, event: str) -> bool:

@@ -21,6 +21,9 @@ cdef class Registry:
     cdef public dict links
     cdef public dict names
     cdef public bint is_partial
+    cdef public bint has_losses
+    cdef public long long lost_ts_0
+    cdef public long long lost_ts_1
     cdef public bint is_limited
     cdef public bint has_hole
 

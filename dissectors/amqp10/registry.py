@@ -51,6 +51,10 @@ class Registry:
         self.names: dict = {}
         # A connection whose start or middle is missing: what is unknown is then inferred.
         self.is_partial = True
+        self.has_losses = False
+        # When octets of each side were last missing.
+        self.lost_ts_0 = NULL
+        self.lost_ts_1 = NULL
         self.is_limited = False
         # The present frame misses some of its octets.
         self.has_hole = False

@@ -118,6 +118,9 @@ class Settlement(FlowControl):
         link: Link = delivery.link
         if state.txn_id is not None:
             delivery.txn_id = state.txn_id
+            delivery.txn_outcome = NULL
+        elif delivery.txn_id is not None and state.is_terminal:
+            self.transactions.leave(delivery)
         if state.is_terminal:
             delivery.outcome = state.outcome
             delivery.condition = state.condition

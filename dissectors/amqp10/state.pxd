@@ -14,6 +14,7 @@ cdef class ConnectionState(Settlement):
         long long message_format, int settled, int more, int resume, int aborted,
         DeliveryState state,
         bytes buf, Py_ssize_t start, Py_ssize_t end)
+    cdef bint is_torn(self, bytes buf, Py_ssize_t start, Py_ssize_t end) except -1
     cdef Delivery _begin_delivery(
         self, Session session, Endpoint endpoint, Link link, int side, long long delivery_id,
         object tag)

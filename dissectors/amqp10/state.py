@@ -27,6 +27,9 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 #: Octets of all unfinished messages of one connection together.
 MAX_HELD_BYTES = 128 * 1024 * 1024
 
+#: Format codes that a descriptor comes in: smallulong, ulong, sym8 and sym32 (1.0 §1.6).
+DESCRIPTORS = (0x53, 0x80, 0xA3, 0xB3)
+
 NULL = cython.declare(cython.longlong, NULL_CELL)
 W_PRESETTLED = cython.declare(cython.longlong, word("presettled"))
 W_IMPLICIT = cython.declare(cython.longlong, word("implicit"))
@@ -73,6 +76,8 @@ class ConnectionState(Settlement):
             delivery = self._begin_delivery(session, endpoint, link, side, delivery_id, tag)
             if resume == 1:
                 self._resume(delivery, link)
+            if self.is_partial and message_format <= 0 and self.is_torn(buf, start, end):
+                delivery.is_whole = False
         delivery.frame_count += 1
         delivery.last_ts = self.ts_ns
         delivery.last_packet = self.packet_no
@@ -102,6 +107,15 @@ class ConnectionState(Settlement):
             finish_message(self, delivery, buf, start, end)
         self._complete(session, endpoint, link, delivery)
         return delivery
+
+    def is_torn(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.bint:
+        """Whether a delivery begins with a later part of its message: no section begins there
+        (1.0 §3.2). Peers may repeat the delivery-id and the tag with each part."""
+        return (
+            self.reader is None
+            and end - start >= 2
+            and (buf[start] != 0 or buf[start + 1] not in DESCRIPTORS)
+        )
 
     def _begin_delivery(
         self,
@@ -210,9 +224,13 @@ class ConnectionState(Settlement):
         self.settle(delivery, W_IMPLICIT, W_IMPLICIT)
         return 0
 
-    def lose_place(self, side: cython.int) -> None:
+    def lose_place(self, side: cython.int, ts_ns: cython.longlong) -> None:
         """Bytes of one side are missing: the deliveries in the making there have a hole."""
-        self.is_partial = True
+        self.is_partial = self.has_losses = True
+        if side:
+            self.lost_ts_1 = ts_ns
+        else:
+            self.lost_ts_0 = ts_ns
         for link in self.links.values():
             if link.current is not None and link.current.side == side:
                 link.current.is_whole = False

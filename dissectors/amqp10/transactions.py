@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dissectors.core.rows import NULL_CELL
 from dissectors.core.words import word
 
 from .composites import STANDARD
@@ -77,6 +78,8 @@ class Transactions:
 
     def hold(self, delivery: Any) -> bool:
         """Keep a settled delivery until its transaction is discharged; False if it need not."""
+        if delivery.txn_outcome != NULL_CELL:
+            return False
         transaction = self._transaction(delivery.txn_id, delivery.session)
         if transaction.fate != OPEN or self._held_count >= MAX_HELD:
             self._decide(delivery, transaction.fate)
@@ -87,7 +90,15 @@ class Transactions:
 
     def judge(self, delivery: Any) -> None:
         """What is known of the fate of a delivery that nobody settled."""
-        self._decide(delivery, self._transaction(delivery.txn_id, delivery.session).fate)
+        if delivery.txn_outcome == NULL_CELL:
+            self._decide(delivery, self._transaction(delivery.txn_id, delivery.session).fate)
+
+    def leave(self, delivery: Any) -> None:
+        """A state outside of transactions: once its transaction is discharged, this one stands
+        whatever became of the other (1.0 §4.4.2)."""
+        fate = self._transaction(delivery.txn_id, delivery.session).fate
+        if fate != OPEN:
+            delivery.txn_outcome = word(fate)
 
     def abandon(self, link: Any) -> None:
         """A control link is gone: what it declared and nobody discharged is rolled back."""

@@ -69,6 +69,33 @@ def test_protocol_headers(octets, rest, dialect):
     assert verdict.confidence == 1.0
 
 
+HEADER_10 = b"AMQP\x00\x01\x00\x00"
+HEADER_SASL = b"AMQP\x03\x01\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("said", "client"),
+    [
+        # 1.0 §2.2: each side sends the header; who is past its own when the other's is seen
+        # has sent it first.
+        ([(0, HEADER_10 + OPEN_10), (1, DISPOSITION)], 1),
+        ([(0, HEADER_SASL), (1, HEADER_10 + OPEN_10)], 0),
+        ([(0, HEADER_10 + OPEN_10), (1, HEADER_10 + OPEN_10)], 0),
+        # Of the 0-9 family only clients send it.
+        ([(0, b"AMQP\x00\x00\x09\x01"), (1, START_7)], 0),
+    ],
+)
+def test_a_header_seen_first_may_be_the_answer_to_one_that_was_not_seen(said, client):
+    verdict = found(*said, is_final=True, is_whole=False)
+    assert (verdict.client_side, verdict.client_known_by) == (client, "protocol-header")
+
+
+def test_a_late_header_waits_for_the_other_side():
+    assert found((0, HEADER_10 + OPEN_10), is_whole=False) is None
+    verdict = found((0, HEADER_10 + OPEN_10), is_whole=False, is_final=True)
+    assert verdict.client_side == 0
+
+
 def test_an_ambiguous_header_waits_for_the_first_frame():
     assert found((0, b"AMQP\x01\x01\x09\x01")) is None
     assert found((0, b"AMQP\x00\x01\x00\x00")) is None

@@ -9,28 +9,22 @@ What it does on a link is told by the link's address:
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from types import TracebackType
 
 from proton import Condition, Event, Link, Message
-from proton.handlers import MessagingHandler
-from proton.reactor import Container
 
 from tests.live.proton_client import OUTCOMES, settle
-from tests.live.waiting import PATIENCE_S, free_ports
+from tests.live.proton_listening import ListeningThread
 
 DEFAULT_SIZE = 20
 CREDIT = 10
 
 
-class Peer(MessagingHandler):
+class Peer(ListeningThread):
     """`with Peer(connections=1) as peer:` serves that many connections, then is gone."""
 
     def __init__(self, connections: int = 1) -> None:
-        super().__init__(prefetch=CREDIT, auto_accept=False, auto_settle=False)
-        (self.port,) = free_ports(1)
-        self.connections_left = connections
+        super().__init__(CREDIT, connections)
         self.received = 0
         self.received_presettled = 0
         self.received_sizes: list[int] = []
@@ -39,32 +33,6 @@ class Peer(MessagingHandler):
         self.outcomes_stated: Counter[str] = Counter()
         self.outcomes_heard: Counter[str] = Counter()
         self._sent_on: Counter[tuple[str, str]] = Counter()
-        self._is_ready = threading.Event()
-        self._thread = threading.Thread(target=Container(self).run, daemon=True)
-
-    def __enter__(self) -> Peer:
-        self._thread.start()
-        assert self._is_ready.wait(PATIENCE_S), "the peer does not listen"
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self._thread.join(PATIENCE_S)
-            assert not self._thread.is_alive(), "the peer still has connections"
-
-    def on_start(self, event: Event) -> None:
-        self._acceptor = event.container.listen(f"127.0.0.1:{self.port}")
-        self._is_ready.set()
-
-    def on_transport_closed(self, event: Event) -> None:
-        self.connections_left -= 1
-        if self.connections_left == 0:
-            self._acceptor.close()
 
     def on_link_opening(self, event: Event) -> None:
         link = event.link

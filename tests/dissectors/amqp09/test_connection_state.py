@@ -266,3 +266,13 @@ def test_prefetch_as_the_specification_means_it(product: str, version: str) -> N
     wire.deliver(1, 1, b"x", consumer_tag="a").deliver(1, 2, b"x", consumer_tag="b")
     tables = wire.deliver(2, 1, b"x", consumer_tag="c").close().tables()
     assert exhausted(tables) == [(1, None, 2), (None, None, 3)]
+
+
+def test_a_limit_of_the_channel_is_reached_again_after_an_ack() -> None:
+    wire = Wire09().start().open()
+    wire.client(1, "basic.qos", prefetch_count=2, global_=True).server(1, "basic.qos-ok")
+    wire.consume(1).deliver(1, 1, b"x").deliver(1, 2, b"x").ack(1, 1).deliver(1, 3, b"x")
+    tables = wire.close().tables()
+    assert exhausted(tables) == [(1, None, 2), (1, None, 2)]
+    rows = where(tables["credits"], event="credit-exhausted")
+    assert [row["unsettled_count"] for row in rows] == [2, 2]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.builders.amqp09 import CLIENT, SERVER, Wire09
 from tests.live.counting import outcomes, where
 from tests.tables import Rows, Tables
@@ -80,6 +82,26 @@ def test_ack_twice_is_noted() -> None:
     tables = wire.close().tables()
     assert tables.problem_codes() == {"state09.unknown_tag": 1}
     assert outcomes(where(tables["transfers"], kind="deliver")) == {"accepted": 1}
+
+
+@pytest.mark.parametrize("tag", [1, 9])
+def test_rabbitmq_settles_nothing_up_to_a_tag_that_does_not_wait(tag: int) -> None:
+    """It answers 406 PRECONDITION_FAILED, unknown delivery tag, and requeues all."""
+    wire = opened().consume(1)
+    for number in (1, 2, 3):
+        wire.deliver(1, number, b"x")
+    wire.ack(1, 1).ack(1, tag, multiple=True)
+    tables = wire.close().tables()
+    assert tables.problem_codes() == {"state09.unknown_tag": 1}
+    assert outcomes(where(tables["transfers"], kind="deliver")) == {"accepted": 1, None: 2}
+
+
+def test_another_broker_may_settle_up_to_a_tag_that_does_not_wait() -> None:
+    wire = Wire09().start(product="another").open().consume(1)
+    for number in (1, 2, 3):
+        wire.deliver(1, number, b"x")
+    tables = wire.ack(1, 2).ack(1, 2, multiple=True).close().tables()
+    assert outcomes(where(tables["transfers"], kind="deliver")) == {"accepted": 2, None: 1}
 
 
 def test_no_ack_consumer_takes_messages_as_settled() -> None:
@@ -246,3 +268,13 @@ def test_largest_tag() -> None:
     wire = opened().consume(1).deliver(1, top, b"a").ack(1, top, multiple=True)
     (row,) = where(wire.close().tables()["transfers"], kind="deliver")
     assert (row["delivery_tag"], row["outcome"]) == (str(top), "accepted")
+
+
+def test_an_ack_in_a_transaction_is_stated_before_it_settles() -> None:
+    wire = opened().client(1, "tx.select").server(1, "tx.select-ok").consume(1)
+    wire.deliver(1, 1, b"x").ack(1, 1).client(1, "tx.commit").server(1, "tx.commit-ok")
+    tables = wire.close().tables()
+    (row,) = where(tables["transfers"], kind="deliver")
+    when = {frame["name"]: frame["ts_ns"] for frame in tables["frames"]}
+    assert row["outcome_ts_ns"] == when["basic.ack"]
+    assert row["settled_ts_ns"] == when["tx.commit-ok"]

@@ -42,6 +42,18 @@ def test_messages_on_their_way_use_the_new_credit(tmp_path: Path) -> None:
     assert last == ("flow", 1, 3, 5)
 
 
+def test_an_aborted_delivery_uses_credit(tmp_path: Path) -> None:
+    """qpid-proton's delivery-count counts it as well."""
+    talk = receiving().credit(CLIENT, 2).transfer(SERVER, 0, more=True)
+    talk.transfer(SERVER, None, payload=b"", aborted=True).transfer(SERVER, 1)
+    talk.credit(CLIENT, 3, 2).closed()
+    assert steps(talk.tables(tmp_path), "granted", "sender_credit", "receiver_credit") == [
+        ("flow", 2, 2, 2),
+        ("credit-exhausted", None, 0, 0),
+        ("flow", 3, 3, 3),
+    ]
+
+
 def test_a_delivery_of_many_frames_uses_one_credit(tmp_path: Path) -> None:
     talk = receiving().credit(CLIENT, 1).transfer(SERVER, 0, more=True).transfer(SERVER, None)
     events = [event for (event,) in steps(talk.closed().tables(tmp_path))]

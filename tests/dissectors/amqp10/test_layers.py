@@ -10,7 +10,9 @@ import pytest
 
 from dissectors.amqp10.composites import STANDARD
 from dissectors.amqp10.frames import SASL_PROTOCOL, encode_frame
+from tests.builders.talk import write_pcap
 from tests.dissectors.amqp10.dialogue import CLIENT, SERVER, Dialogue, composite, session
+from tests.tables import dissect
 
 EMPTY = encode_frame(b"")
 
@@ -142,3 +144,12 @@ def test_octets_behind_a_performative_are_named(tmp_path: Path) -> None:
     body = STANDARD.types.encode(composite("close")) + b"more"
     tables = Dialogue().opened().octets(CLIENT, encode_frame(body)).tables(tmp_path)
     assert tables.problem_codes() == {"frame10.trailing_octets": 1}
+
+
+def test_a_fin_that_was_not_captured_is_no_missing_octet(tmp_path: Path) -> None:
+    """Its acknowledgement goes one beyond the stream (RFC 9293 §3.4)."""
+    talk = session().closed()
+    packets = [p for n, p in enumerate(talk.talk.packets) if n != len(talk.talk.packets) - 3]
+    tables = dissect(write_pcap(tmp_path / "fin.pcap", packets))
+    assert not tables["problems"]
+    assert tables["connections"][0]["missing_bytes"] == 0

@@ -15,6 +15,7 @@ from tests.dissectors.amqp10.dialogue import (
     SERVER,
     Dialogue,
     composite,
+    message,
     session,
 )
 
@@ -143,8 +144,23 @@ def test_a_link_stolen_by_a_second_attach(tmp_path: Path) -> None:
     tables = talk.tables(tmp_path)
     found = {row["session_id"]: row for row in tables["links"]}
     assert (found[1]["end_kind"], found[1]["end_condition"]) == ("stolen", "amqp:link:stolen")
-    assert found[2]["end_kind"] == "connection-end"
+    assert (found[1]["end_initiator"], found[2]["end_kind"]) == ("server", "connection-end")
     assert not tables["problems"]
+
+
+def test_messages_and_their_body_octets_are_counted_by_link(tmp_path: Path) -> None:
+    talk = session().attached("a", handle=0).attached("b", handle=1)
+    for number, (handle, size) in enumerate([(0, 10), (1, 200), (0, 3)]):
+        talk.transfer(CLIENT, number, handle=handle, payload=message(b"x" * size))
+    found = {row["name"]: row for row in talk.closed().tables(tmp_path)["links"]}
+    assert (found["a"]["transfer_count"], found["a"]["body_bytes"]) == (2, 13)
+    assert (found["b"]["transfer_count"], found["b"]["body_bytes"]) == (1, 200)
+
+
+def test_a_stolen_link_that_nobody_detaches_was_ended_by_the_thief(tmp_path: Path) -> None:
+    talk = Dialogue().opened().begun(0).begun(1).attached("l", channel=0).attached("l", channel=1)
+    first, _ = sorted(talk.closed().tables(tmp_path)["links"], key=lambda row: row["link_id"])
+    assert (first["end_kind"], first["end_initiator"]) == ("stolen", "client")
 
 
 def resumable(talk: Dialogue, unsettled: dict | None = None, **given: object) -> Dialogue:

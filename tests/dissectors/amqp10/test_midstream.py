@@ -14,6 +14,7 @@ from tests.dissectors.amqp10.dialogue import (
     SENDER,
     SERVER,
     Dialogue,
+    composite,
     message,
     performative,
     session,
@@ -88,6 +89,32 @@ def test_a_message_whose_first_part_was_not_seen(tmp_path: Path) -> None:
     assert {r["body_hash"] is None for r in rows if not r["is_complete"]} == {True}
 
 
+def test_later_parts_that_repeat_the_delivery_id_are_no_first_part(tmp_path: Path) -> None:
+    """qpid-proton puts delivery-id, tag and format on each transfer of a message (§2.7.5)."""
+    whole = message(b"x" * 500)
+    given = {"delivery_tag": b"t", "message_format": 0}
+    talk = midstream().transfer(CLIENT, 3, payload=whole[200:400], more=True, **given)
+    talk.transfer(CLIENT, 3, payload=whole[400:], **given).transfer(CLIENT, 4, **given)
+    tables = talk.tables(tmp_path)
+    rows = {row["delivery_id"]: row for row in tables["transfers"]}
+    assert (rows[3]["is_complete"], rows[3]["body_hash"]) == (False, None)
+    assert rows[4]["is_complete"]
+    assert not tables["problems"]
+
+
+def test_what_was_lost_before_the_answering_open_is_no_fault_of_the_answer(tmp_path: Path) -> None:
+    """Clients may send open, begin and attach in one go (§2.4.1)."""
+    talk = Dialogue().header(CLIENT).header(SERVER)
+    lose(talk, CLIENT, 120)
+    windows = {"next_outgoing_id": 0, "incoming_window": 100, "outgoing_window": 100}
+    talk.say(SERVER, "open", container_id="server")
+    talk.say(SERVER, "begin", remote_channel=0, **windows)
+    talk.say(SERVER, "attach", name="n", handle=0, role=RECEIVER)
+    tables = talk.credit(SERVER, 5).transfer(CLIENT, 0).transfer(CLIENT, 1).tables(tmp_path)
+    assert set(tables.problem_codes()) == {"tcp.gap"}
+    assert len(tables["transfers"]) == 2
+
+
 def test_attach_after_a_start_in_mid_connection_is_not_inferred(tmp_path: Path) -> None:
     talk = midstream().transfer(CLIENT, 0).transfer(CLIENT, 1).attached("new", RECEIVER, 5)
     rows = talk.tables(tmp_path)["links"]
@@ -149,6 +176,15 @@ def test_a_snap_length_that_cuts_attach_leaves_its_first_fields(tmp_path: Path) 
     assert (link["is_inferred"], link["transfer_count"]) == (False, 1)
     (row,) = (r for r in tables["frames"] if r["name"] == "attach")
     assert row["status"] == "incomplete"
+
+
+def test_what_may_have_been_settled_in_a_gap_is_not_settled_by_the_end(tmp_path: Path) -> None:
+    source = composite("source", address="q", default_outcome=composite("released"))
+    talk = session().attached("l", RECEIVER, source=source).credit(CLIENT, 5).transfer(SERVER, 0)
+    lose(talk, CLIENT, 28).settle(CLIENT, RECEIVER, 7).transfer(SERVER, 1).closed()
+    rows = {row["delivery_id"]: row for row in talk.tables(tmp_path)["transfers"]}
+    assert (rows[0]["outcome"], rows[0]["settle_kind"]) == (None, None)
+    assert (rows[1]["outcome"], rows[1]["settle_kind"]) == ("released", "implicit")
 
 
 def test_handles_and_channels_used_again_behind_a_gap_are_no_fault(tmp_path: Path) -> None:

@@ -36,6 +36,16 @@ def declared() -> Dialogue:
     return talk.settle(SERVER, RECEIVER, 0, state=composite("declared", txn_id=TXN))
 
 
+def received_in_transaction() -> Dialogue:
+    """A control link, a message that came on a link for the work, and a transaction."""
+    talk = session().attached("control", handle=0, target=composite("coordinator"))
+    talk.attached("work", RECEIVER, handle=1).credit(CLIENT, 5, handle=1)
+    talk.transfer(SERVER, 0, handle=1)
+    talk.transfer(CLIENT, 0, handle=0, payload=request("declare"))
+    talk.settle(SERVER, RECEIVER, 0, state=composite("declared", txn_id=TXN))
+    return talk
+
+
 def in_transaction(outcome: str | None = None) -> Any:
     stated = None if outcome is None else composite(outcome)
     return composite("transactional-state", txn_id=TXN, outcome=stated)
@@ -81,14 +91,20 @@ def test_the_outcome_of_what_is_sent_takes_effect_at_discharge(
 
 def test_acceptance_of_what_came_takes_effect_at_discharge(tmp_path: Path) -> None:
     """§4.4.2: retirement inside a transaction."""
-    talk = session().attached("control", handle=0, target=composite("coordinator"))
-    talk.attached("work", RECEIVER, handle=1).credit(CLIENT, 5, handle=1)
-    talk.transfer(SERVER, 0, handle=1)
-    talk.transfer(CLIENT, 0, handle=0, payload=request("declare"))
-    talk.settle(SERVER, RECEIVER, 0, state=composite("declared", txn_id=TXN))
+    talk = received_in_transaction()
     talk.settle(CLIENT, RECEIVER, 0, state=in_transaction("accepted"))
     row = sent(discharge(talk, 1, False).closed().tables(tmp_path))
     assert (row["outcome"], row["transaction_outcome"]) == ("accepted", "committed")
+
+
+def test_what_is_said_after_the_rollback_stands(tmp_path: Path) -> None:
+    """qpid-proton releases the deliveries of a transaction that it has rolled back."""
+    talk = received_in_transaction()
+    talk.settle(CLIENT, RECEIVER, 0, state=in_transaction("accepted"), settled=False)
+    row = sent(discharge(talk, 1, True).settle(CLIENT, RECEIVER, 0, state="released")
+               .closed().tables(tmp_path))  # fmt: skip
+    assert (row["outcome"], row["transaction_outcome"]) == ("released", "rolled-back")
+    assert (row["settled_by"], row["settle_kind"]) == ("receiver", "single")
 
 
 def test_a_transaction_that_nobody_discharges_stays_open(tmp_path: Path) -> None:
