@@ -66,7 +66,7 @@ def _run(wish: Wish, request: Request, as_json: bool) -> str:
     # What a watched folder will hold is not known: settings for large input.
     settings = {} if wish.is_watching else settings_for(check(request), wish.master)
     with Spinner("starting Spark") as spinner:
-        spark = session(wish.master, settings)
+        spark = session(wish.master, settings, has_source=False)
         ship(spark)
         spinner.measure = _task_counter(spark)
         if wish.is_watching:

@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
             partitions=given.partitions,
             split_bytes=given.split_bytes,
         )
-        spark = session(given.master)
+        spark = session(given.master, has_source=False)
         if not given.installed:
             ship(spark)
         if given.watch:

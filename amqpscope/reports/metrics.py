@@ -121,7 +121,7 @@ def place(row: Row) -> str:
     """Where messages go to or come from, as a person would say it."""
     if row["address"]:
         return str(row["address"])
-    return _PLACES.get(row.get("kind"), "(no address)")
+    return _PLACES.get(str(row.get("kind")), "(no address)")
 
 
 def _outcome(row: Row) -> str:
