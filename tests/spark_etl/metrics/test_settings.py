@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 EVENTFUL = [sample(name) for name in ("02", "03", "11a", "11c", "12a", "17", "30", "31", "33")]
 
 
-def amqpscope(*arguments: str) -> str:
+def amqpscope(*arguments: str, before: str = "") -> str:
+    """``before``: lines of Python that change something first."""
     environment = {**os.environ, "PYTHONPATH": str(SAMPLES.parent)}
+    lines = f"{before}\nfrom amqpscope.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", "from amqpscope.cli.main import main; main()", *arguments],
+        [sys.executable, "-c", lines, *arguments],
         capture_output=True, text=True, env=environment, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -63,6 +65,15 @@ def test_from_a_folder_of_tables(tables: Path, expected: Path, tmp_path: Path) -
     assert "who held up whom" in said
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {f"{name}.parquet" for name in metric_rows(expected)}
+
+
+def test_with_the_settings_for_the_largest_captures(
+    tables: Path, expected: Path, tmp_path: Path
+) -> None:
+    """Everything counts as large: code is generated, plans adapt, the JVM is as it comes."""
+    all_is_large = "import spark_etl.session as s; s.SMALL_BYTES = s.MEDIUM_BYTES = -1"
+    amqpscope("analyze", str(tables), "-o", str(tmp_path / "out"), before=all_is_large)
+    assert metric_differences(tmp_path / "out", expected) == {}
 
 
 def test_on_a_local_cluster(tables: Path, expected: Path, tmp_path: Path) -> None:
