@@ -17,6 +17,7 @@ from amqpscope import __version__
 
 COMMANDS = ("dissect", "analyze", "demo", "replay")
 EXIT_MISTAKE = 2
+EXIT_INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -39,6 +40,9 @@ class Commands(click.Group):
             # The reader of our output has left (`| head`): nobody is there to be told.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
+        except KeyboardInterrupt:  # click would say 1
+            click.echo("amqpscope: interrupted", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
         return result
 
 
