@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from spark_etl.classes import archive_of, sharing_options
-from tests.samples import SAMPLES, sample
+from tests.samples import sample
+from tests.spark_etl.running import python
 
 MAKE = """
 import spark_etl.analysis
@@ -41,20 +39,8 @@ def test_an_archive_is_of_one_java(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sharing_options(str(homes[1])) == ""
 
 
-def run(lines: str, *arguments: str, cache: Path) -> str:
-    environment = {
-        **os.environ, "PYTHONPATH": str(SAMPLES.parent), "XDG_CACHE_HOME": str(cache),
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", lines, *arguments],
-        capture_output=True, text=True, env=environment, timeout=900,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_a_session_maps_the_classes_of_an_earlier_one(tmp_path: Path) -> None:
-    archive = run(MAKE, sample("01"), cache=tmp_path).strip()
+    archive = python(MAKE, sample("01"), XDG_CACHE_HOME=str(tmp_path)).strip()
     assert [str(path) for path in Path(archive).parent.glob("*classes*")] == [archive]
-    assert archive in run(USE, cache=tmp_path)
+    assert archive in python(USE, XDG_CACHE_HOME=str(tmp_path))

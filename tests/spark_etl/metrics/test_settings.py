@@ -6,9 +6,6 @@ that the session of these tests (settings for small captures) computes from the 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +16,9 @@ from spark_etl.analysis import write_metrics
 from spark_etl.session import MEDIUM_BYTES, SMALL_BYTES, SMALL_SETTINGS, settings_for
 from spark_etl.storage import Folder
 from spark_etl.tables import read_tables
-from tests.samples import SAMPLES, sample
+from tests.samples import sample
 from tests.spark_etl.metrics.comparing import metric_differences, metric_rows
+from tests.spark_etl.running import python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,14 +29,7 @@ EVENTFUL = [sample(name) for name in ("02", "03", "11a", "11c", "12a", "17", "30
 
 def amqpscope(*arguments: str, before: str = "") -> str:
     """``before``: lines of Python that change something first."""
-    environment = {**os.environ, "PYTHONPATH": str(SAMPLES.parent)}
-    lines = f"{before}\nfrom amqpscope.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", lines, *arguments],
-        capture_output=True, text=True, env=environment, timeout=900,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(f"{before}\nfrom amqpscope.cli.main import main; main()", *arguments)
 
 
 def metrics_of(spark: SparkSession, tables: Path, folder: Path) -> Path:
