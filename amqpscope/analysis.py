@@ -15,7 +15,7 @@ from dissectors.options import Options
 from spark_etl.analysis import Request, analyze, check
 from spark_etl.dist import ship
 from spark_etl.java import JavaError
-from spark_etl.metrics import MetricOptions
+from spark_etl.metrics import MetricOptions, nanoseconds
 from spark_etl.session import session, settings_for
 from spark_etl.watch import watch
 
@@ -42,7 +42,7 @@ def run(wish: Wish, as_json: bool) -> str:
     """The summary as text, or as JSON."""
     try:
         metric_options = MetricOptions(
-            group_by=wish.group_by or ("link",), window_ns=round(wish.window_seconds * 1e9)
+            group_by=wish.group_by or ("link",), window_ns=nanoseconds(wish.window_seconds)
         )
     except ValueError as mistake:
         fail(str(mistake))
@@ -66,7 +66,7 @@ def _run(wish: Wish, request: Request, as_json: bool) -> str:
     # What a watched folder will hold is not known: settings for large input.
     settings = {} if wish.is_watching else settings_for(check(request), wish.master)
     with Spinner("starting Spark") as spinner:
-        spark = session(wish.master, settings)
+        spark = session(wish.master, settings, has_source=False)
         ship(spark)
         spinner.measure = _task_counter(spark)
         if wish.is_watching:

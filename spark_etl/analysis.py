@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dissectors.options import Options
 from dissectors.tables import CORE_TABLES, TABLES
 from spark_etl.flows import Work
+from spark_etl.interrupt import end_jobs, interruptible
 from spark_etl.parts import SUFFIX, write_empty
 from spark_etl.rebuild import Outcome, look_at, partition_count, read_chunks, rebuild
 from spark_etl.source.plan import find_files
@@ -65,21 +66,22 @@ def analyze(spark: SparkSession, request: Request, tell: Tell = tell_nobody) -> 
     secrets = known_secrets(request.options, look_at(files)) if source is None else ()
     aside = aside_of(target)
     try:
-        if source is None:
-            tell("dissecting")
-            partitions = request.partitions or partition_count(spark, files)
-            chunks = read_chunks(spark, files, request.split_bytes)
-            outcome = rebuild(chunks, Work(aside, request.options, secrets), partitions)
-            complete(aside, outcome)
-            tables = read_tables(spark, aside)
-        else:
-            outcome = Outcome()
-            tables = read_tables(spark, source)
-        tell("computing metrics")
-        names = write_metrics(tables, aside, request.metric_options)
-        if source is None:
-            names = [*TABLES, *names]
-        move_into_place(aside, target, [f"{name}{SUFFIX}" for name in names])
+        with interruptible(spark):
+            if source is None:
+                tell("dissecting")
+                partitions = request.partitions or partition_count(spark, files)
+                chunks = read_chunks(spark, files, request.split_bytes)
+                outcome = rebuild(chunks, Work(aside, request.options, secrets), partitions)
+                complete(aside, outcome)
+                tables = read_tables(spark, aside)
+            else:
+                outcome = Outcome()
+                tables = read_tables(spark, source)
+            tell("computing metrics")
+            names = write_metrics(tables, aside, request.metric_options)
+            if source is None:
+                names = [*TABLES, *names]
+            move_into_place(aside, target, [f"{name}{SUFFIX}" for name in names])
     finally:
         aside.parent.remove(aside.name)
     if source is not None:
@@ -119,6 +121,10 @@ def write_metrics(tables: Tables, folder: Folder, options: MetricOptions | None)
         try:
             for done in pending:
                 done.result()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_jobs(tables["frames"].sparkSession)
+            raise
         finally:
             for later in pending:
                 later.cancel()

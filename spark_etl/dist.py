@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_etl.session import is_local, register
+from spark_etl.session import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +47,7 @@ def write_compiled(path: Path) -> Path:
 
 
 def ship(spark: SparkSession) -> None:
-    """Let the workers find our code, unless the user has sent it.
+    """Let the workers find our code, unless the user has sent it; before ``register``.
 
     On this machine they find it where this process did, compiled modules and all; others are sent
     the plain sources."""
@@ -60,7 +60,6 @@ def ship(spark: SparkSession) -> None:
         folder = Path(tempfile.mkdtemp(prefix="amqpscope-ship-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         context.addPyFile(str(write_sources(folder / "amqpscope.zip")))
-    register(spark)
 
 
 def _files(suffixes: tuple[str, ...]) -> Iterator[Path]:

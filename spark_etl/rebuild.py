@@ -7,12 +7,14 @@ are those of ``amqpscope dissect``, whatever the number of partitions, files and
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import pickle
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from dissectors.capture.chunks import FRAGMENTS
 from dissectors.capture.paths import CaptureError
@@ -20,13 +22,15 @@ from spark_etl.flows import ANSWER_DDL, Work, dissect_flows
 from spark_etl.fragments import join_fragments
 from spark_etl.parts import SUFFIX, Part
 from spark_etl.source.chunks import DDL, ORDER
-from spark_etl.source.plan import CaptureFile, open_file
+from spark_etl.source.chunks import read_chunks as read_pieces
+from spark_etl.source.plan import SPLIT_BYTES, CaptureFile, open_file, plan_splits, share_out
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Bytes of captures for each task after the shuffle.
+# Bytes of captures for each task after the shuffle: at most, and to be worth a process.
 BYTES_PER_PARTITION = 128 * 1024 * 1024
+MIN_BYTES_PER_PARTITION = 1024 * 1024
 # Chunks are large: this many of them at a time go to a Python worker.
 CHUNKS_PER_BATCH = 16
 _RECORDS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -54,10 +58,23 @@ class Outcome:
 def read_chunks(
     spark: SparkSession, files: list[CaptureFile], split_bytes: int | None = None
 ) -> DataFrame:
-    reader = spark.read.format("amqp_pcap").option("layout", "chunks")
-    if split_bytes is not None:
-        reader = reader.option("split_bytes", str(split_bytes))
-    return reader.option("paths", json.dumps([file.name for file in files])).load()
+    """The rows of ``amqp_pcap`` in its layout ``chunks``, each share of the files in a task.
+
+    The pieces are planned here and now: to plan a read of a data source written in Python, Spark
+    starts four more processes, one after the other, which takes longer than to read most files."""
+    split_bytes = split_bytes or SPLIT_BYTES
+    shares = share_out(plan_splits(files, split_bytes), split_bytes)
+    table = pa.table({"place": range(len(shares)), "share": map(pickle.dumps, shares)})
+    frame = spark.createDataFrame(table)
+    placed = frame.repartitionById(len(shares), frame["place"].cast("int"))
+    return placed.mapInArrow(_read_shares, DDL)
+
+
+def _read_shares(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The body of ``mapInArrow``."""
+    for batch in batches:
+        for share in batch.column("share").to_pylist():
+            yield from read_pieces(pickle.loads(share).splits)
 
 
 def look_at(files: list[CaptureFile]) -> tuple[bytes, ...]:
@@ -110,7 +127,8 @@ def with_whole_packets(chunks: DataFrame) -> DataFrame:
 
 def partition_count(spark: SparkSession, files: list[CaptureFile]) -> int:
     total = sum(file.size_bytes for file in files)
-    return max(spark.sparkContext.defaultParallelism, -(-total // BYTES_PER_PARTITION))
+    worth = min(spark.sparkContext.defaultParallelism, -(-total // MIN_BYTES_PER_PARTITION))
+    return max(1, worth, -(-total // BYTES_PER_PARTITION))
 
 
 def _run(chunks: DataFrame, work: Work, partitions: int) -> Outcome:

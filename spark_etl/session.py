@@ -17,12 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spark_etl.classes import sharing_options
 from spark_etl.java import java_home
+from spark_etl.tables import ROWS_IN_ONE_PARTITION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL_MASTER = "local[*]"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 DRIVER_MEMORY = "2g"
 # May be set on a session that is there already.
 SQL_SETTINGS = {
@@ -51,18 +54,21 @@ LOCAL_SETTINGS = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 # For input of which Spark spends more time planning than computing: rows are interpreted instead
-# of compiled, plans are made once, the JVM compiles quickly and collects in one thread.
+# of compiled, plans are made once, no table is sent ahead to the tasks of another (each would be a
+# job of its own), the JVM compiles quickly and collects in one thread.
 SMALL_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    ROWS_IN_ONE_PARTITION: "65536",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 SMALL_BYTES = 4 * 1024 * 1024
 # For input that is computed before the JVM's second compiler has earned what it costs.
 MEDIUM_SETTINGS = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
 }
 MEDIUM_BYTES = 256 * 1024 * 1024
 # Octets of captures for each partition of a shuffle; Spark joins those that turn out small.
@@ -74,10 +80,12 @@ def session(
     master: str | None = None,
     settings: dict[str, str] | None = None,
     given: SparkSession | None = None,
+    has_source: bool = True,
 ) -> SparkSession:
     """The session to work with; takes some seconds where Spark has to be started.
 
-    Raises JavaError where there is no Java. ``settings`` are Spark's, and win over ours."""
+    Raises JavaError where there is no Java. ``settings`` are Spark's, and win over ours. Without
+    the source ``amqp_pcap``, which an analysis does not need, Spark starts one process less."""
     from pyspark.sql import SparkSession
 
     spark = given or SparkSession.getActiveSession()
@@ -85,7 +93,8 @@ def session(
         spark = _start(master, settings or {})
     for name, value in SQL_SETTINGS.items():
         spark.conf.set(name, value)
-    register(spark)
+    if has_source:
+        register(spark)
     return spark
 
 
@@ -122,9 +131,13 @@ def _start(master: str | None, settings: dict[str, str]) -> SparkSession:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["PYTHONPATH"] = os.pathsep.join(_import_paths())
-    for name, value in (chosen | settings).items():
+    chosen |= settings
+    if is_local(master):
+        sharing = sharing_options(os.environ["JAVA_HOME"])
+        chosen[JAVA_OPTIONS] = f"{chosen.get(JAVA_OPTIONS, '')} {sharing}".strip()
+    for name, value in chosen.items():
         builder = builder.config(name, value)
-    with _errors_aside():
+    with _output_aside():
         return builder.master(master).getOrCreate()
 
 
@@ -135,25 +148,29 @@ def _import_paths() -> list[str]:
 
 
 @contextmanager
-def _errors_aside() -> Iterator[None]:
-    """What the starting JVM writes to stderr (notes on modules, hosts and logging) goes to a
-    file, and so does all that it says later; shown only where it does not start."""
+def _output_aside() -> Iterator[None]:
+    """What the starting JVM writes to stdout and stderr (notes on modules, hosts and logging) goes
+    to a file, and so does all that it says later; shown only where it does not start. Who waits
+    for the end of our output need not wait for the JVM's."""
     folder = tempfile.mkdtemp(prefix="amqpscope-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = os.path.join(folder, "stderr.log")
+    path = os.path.join(folder, "output.log")
+    sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(2)
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
     with open(path, "wb") as log:
-        os.dup2(log.fileno(), 2)
+        for stream in kept:
+            os.dup2(log.fileno(), stream)
     try:
         yield
     except Exception:
-        os.dup2(kept, 2)
+        os.dup2(kept[2], 2)
         sys.stderr.write(Path(path).read_text(encoding="utf-8", errors="replace"))
         raise
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for stream, own in kept.items():
+            os.dup2(own, stream)
+            os.close(own)
 
 
 def register(spark: SparkSession) -> None:

@@ -118,7 +118,10 @@ def aside_of(target: Folder) -> Folder:
     """A fresh folder beside ``target``, on the same file system. Raises WriteError."""
     target.parent.make()
     aside = target.parent / f".{target.name}.{uuid.uuid4().hex[:8]}"
-    aside.make().check_writable()
+    try:
+        aside.make().check_writable()
+    except WriteError as error:  # nobody has heard of that name
+        raise WriteError(str(error).replace(aside.address, target.address)) from None
     return aside
 
 

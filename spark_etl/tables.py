@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
+# Tables of up to so many rows are one partition: what they are made into needs no shuffle then.
+ROWS_IN_ONE_PARTITION = "spark.amqpscope.rowsInOnePartition"
+
+
 class Tables(dict[str, "DataFrame"]):
     """Tables by name, and how many rows each has."""
 
@@ -49,7 +53,11 @@ def read_table(
     Of one without rows Spark is told so: it leaves out of its plans all that comes of it."""
     frame = spark.read.schema(schema).parquet(file.for_spark)
     count = count_rows(file)
-    return (frame if count else frame.where("false")), count
+    if not count:
+        frame = frame.where("false")
+    elif count <= int(str(spark.conf.get(ROWS_IN_ONE_PARTITION, "0"))):
+        frame = frame.coalesce(1)
+    return frame, count
 
 
 def count_rows(file: Folder) -> int:

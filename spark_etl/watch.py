@@ -37,6 +37,7 @@ from spark_etl.analysis import (
 from spark_etl.flows import Work
 from spark_etl.parts import SUFFIX, Part, write_empty
 from spark_etl.rebuild import Outcome, read_chunks, rebuild
+from spark_etl.session import register
 from spark_etl.source.chunks import DDL, NO_FLOW, problem_row
 from spark_etl.source.plan import CaptureFile
 from spark_etl.source.stream import QUIET_SECONDS, FileLog
@@ -71,6 +72,7 @@ def watch(
     """Take new files into the output until interrupted; with ``is_once``, those that are there."""
     home = (Folder(request.output) / WATCH).make()
     home.check_writable()
+    register(spark)
     stream = (
         spark.readStream.format("amqp_pcap")
         .option("layout", "chunks")

@@ -40,7 +40,7 @@ class Commands(click.Group):
             # The reader of our output has left (`| head`): nobody is there to be told.
             _drop_output()
             return None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # click would say 1
             click.echo("amqpscope: interrupted", err=True)
             sys.exit(EXIT_INTERRUPTED)
         return result

@@ -34,6 +34,8 @@ _MEASURES = {
     "rtt": "TCP round trip",
     "heartbeat-gap": "between heartbeats",
 }
+# kind of a link → where its messages go if it names no address
+_PLACES = {"publisher": "(default exchange)", "coordinator": "(transactions)"}
 
 
 def as_text(folder: str | os.PathLike[str], shown: str | None = None) -> str:
@@ -119,7 +121,7 @@ def place(row: Row) -> str:
     """Where messages go to or come from, as a person would say it."""
     if row["address"]:
         return str(row["address"])
-    return "(default exchange)" if row.get("kind") == "publisher" else "(no address)"
+    return _PLACES.get(str(row.get("kind")), "(no address)")
 
 
 def _outcome(row: Row) -> str:
@@ -139,7 +141,10 @@ def _outcome(row: Row) -> str:
 
 
 def _no_outcome(row: Row) -> str:
-    return "without an outcome" if row["unsettled_count"] else "sent without asking for an answer"
+    """Transactions leave some without: what their end settled, and the coordinator's answers."""
+    counts = ("unsettled_count", "implicit_count", "single_count", "range_count")
+    is_asked = any(row[name] for name in counts)
+    return "without an outcome" if is_asked else "sent without asking for an answer"
 
 
 def _credit(row: Row) -> str:
@@ -188,13 +193,15 @@ def _whose(row: Row) -> str:
 
 
 def _end_to_end(tables: Tables) -> dict[str, Any]:
-    frame = tables.read("end_to_end", ["residence_ns", "confidence", "redelivery_count", "hop_no"])
+    columns = ["residence_ns", "confidence", "matched_by", "redelivery_count", "hop_no"]
+    frame = tables.read("end_to_end", columns)
     if frame.empty:
         return {"matched": 0}
     times = frame["residence_ns"].astype("int64")
     return {
         "matched": len(frame),
         "certain": int((frame["confidence"] >= 1).sum()),
+        "matched_by": {str(way): int(n) for way, n in frame["matched_by"].value_counts().items()},
         "redelivered": int((frame["redelivery_count"] > 0).sum()),
         "hops": int(frame["hop_no"].max()),
         "residence_p50_ns": int(times.quantile(0.5)),
@@ -207,9 +214,12 @@ def _end_to_end_lines(tables: Tables) -> list[str]:
     found = _end_to_end(tables)
     if not found["matched"]:
         return []
+    sure = f"{found['certain']:,} with certainty"
+    if found["certain"] < found["matched"]:
+        sure += f", most by {next(iter(found['matched_by']))}"
     line = (
         f"{count_text(found['matched'], 'message')} followed from publisher to consumer "
-        f"({found['certain']:,} with certainty): {duration_text(found['residence_p50_ns'])} in the "
+        f"({sure}): {duration_text(found['residence_p50_ns'])} in the "
         f"broker (median; p99 {duration_text(found['residence_p99_ns'])}, "
         f"max {duration_text(found['residence_max_ns'])})"
     )

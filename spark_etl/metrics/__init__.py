@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_etl.metrics.options import MetricOptions
+from spark_etl.metrics.options import MetricOptions, nanoseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from spark_etl.metrics.plan import Keep, MetricFrames
 
-__all__ = ["MetricOptions", "compute"]
+__all__ = ["MetricOptions", "compute", "nanoseconds"]
 
 
 def compute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 MS = 1_000_000
@@ -32,6 +33,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "dialect": ("dialect",),
     "kind": ("kind",),
 }
+
+
+def nanoseconds(seconds: float) -> int:
+    """A window as people give it. Raises ValueError."""
+    if not math.isfinite(seconds):
+        raise ValueError("the window must be a number of seconds")
+    return round(seconds * SECOND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,12 @@ def test_links_latencies_and_journeys(tmp_path: Path) -> None:
               "starved_ns": 1012 * MS}  # fmt: skip
     took = {**PEERS, "measure": "deliver-settle", "count": 60, "min_ns": 100 * MS,
             "p50_ns": 202 * MS, "max_ns": 207 * MS, "address": "orders"}  # fmt: skip
-    leg = {"residence_ns": 5 * MS, "confidence": 1.0, "hop_no": 1}
+    leg = {"residence_ns": 5 * MS, "confidence": 1.0, "hop_no": 1, "matched_by": "body"}
     forgotten = {**PEERS, "link_id": 2, "kind": "publisher", "address": "", "direction": "c2s",
                  "count": 7, "guarantee": "at-most-once"}  # fmt: skip
-    folder = write(tmp_path, settlement=[settled, forgotten], flow_control=[credit],
+    rolled_back = {**PEERS, "link_id": 3, "kind": "coordinator", "direction": "c2s", "count": 3,
+                   "single_count": 3, "guarantee": "at-least-once"}  # fmt: skip
+    folder = write(tmp_path, settlement=[settled, forgotten, rolled_back], flow_control=[credit],
                    latencies=[took],
                    end_to_end=[leg, {**leg, "confidence": 0.5, "redelivery_count": 1}])  # fmt: skip
     text = as_text(folder)
@@ -116,7 +118,9 @@ def test_links_latencies_and_journeys(tmp_path: Path) -> None:
     assert "prefetch 10, full 91% of the time; its sender had to wait 1.01 s" in text
     assert "7 sent without asking for an answer" in text
     assert "deliver → settle" in text and "slowest orders (median 202 ms)" in text
-    assert "2 messages followed from publisher to consumer (1 with certainty): 5 ms in" in text
+    assert "→ (transactions)" in text and "3 without an outcome" in text
+    followed = "2 messages followed from publisher to consumer (1 with certainty, most by body): "
+    assert f"{followed}5 ms in" in text
     assert json.loads(as_json(folder))["end_to_end"]["redelivered"] == 1
 
 

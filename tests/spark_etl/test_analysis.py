@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -70,8 +72,10 @@ def test_mistakes_are_told_before_anything_is_done(spark, tmp_path: Path) -> Non
     with pytest.raises(CaptureError, match="empty"):
         analyze(spark, Request([str(tmp_path / "empty.pcap")], str(tmp_path / "out")))
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(WriteError, match="cannot be made"):
+    with pytest.raises(WriteError, match="file: cannot be made"):
         analyze(spark, Request([sample("01")], str(tmp_path / "file" / "out")))
+    with pytest.raises(WriteError, match=r"^/proc/out: cannot be made"):
+        analyze(spark, Request([sample("01")], "/proc/out"))
     assert not (tmp_path / "out").exists()
 
 
@@ -132,3 +136,25 @@ def test_without_java_from_the_command_line(tmp_path: Path) -> None:
         assert said.returncode == 2
         assert said.stderr.count("\n") == 1, said.stderr
         assert not os.path.exists("/proc/none")
+
+
+@pytest.mark.slow
+def test_interrupted_it_leaves_the_earlier_output_alone(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "frames.parquet").write_bytes(b"from an earlier run")
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from amqpscope.cli.main import main; main()",
+         "analyze", sample("02"), "-o", str(out)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    deadline = time.monotonic() + 900
+    while not list(tmp_path.glob(".out.*/frames.parquet/*")):  # some tables are there already
+        assert run.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    said, wrong = run.communicate(timeout=900)
+    assert (run.returncode, said, wrong) == (130, "", "amqpscope: interrupted\n")
+    assert (out / "frames.parquet").read_bytes() == b"from an earlier run"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -136,7 +136,7 @@ def standalone(home: Path) -> Iterator[str]:
             process.wait(timeout=30)
 
 
-def wait_for(log: Path, pattern: str, seconds: float = 120) -> str:
+def wait_for(log: Path, pattern: str, seconds: float = 300) -> str:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = re.search(pattern, log.read_text(errors="replace")) if log.exists() else None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import dpkt
 import pytest
 
+from spark_etl.rebuild import read_chunks
+from spark_etl.source.plan import find_files
 from tests.dissectors.capture.build import T0, pcap
 from tests.samples import SAMPLES, manifest, parts, sample
 from tests.spark_etl.comparing import differences, dissected, rebuilt, truncated_gzip
@@ -43,12 +47,23 @@ def test_small_splits_and_payloads(spark, tmp_path: Path) -> None:
     assert got["payloads"]
 
 
+def test_the_source_gives_the_same_chunks(spark) -> None:
+    """A stream's chunks are those that the driver plans for a whole run."""
+    paths = [sample("05"), *parts("23g")]
+    source = spark.read.format("amqp_pcap").option("layout", "chunks")
+    read = source.option("split_bytes", "20000").option("paths", json.dumps(paths)).load()
+    planned = read_chunks(spark, find_files(paths), 20_000)
+    assert planned.columns == read.columns
+    rows = [Counter(map(str, frame.collect())) for frame in (planned, read)]
+    assert rows[0] == rows[1] and len(rows[0]) > 30
+    assert planned.rdd.getNumPartitions() == read.rdd.getNumPartitions() > 10
+
+
 def test_tls_keys_come_with_the_job(spark, tmp_path: Path) -> None:
     from dissectors.options import Options
     from spark_etl.analysis import known_secrets
     from spark_etl.flows import Work
-    from spark_etl.rebuild import read_chunks, rebuild
-    from spark_etl.source.plan import find_files
+    from spark_etl.rebuild import rebuild
     from spark_etl.storage import Folder
     from tests.spark_etl.comparing import written
 

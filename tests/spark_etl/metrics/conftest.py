@@ -8,6 +8,7 @@ import pytest
 
 from spark_etl.metrics import MetricOptions, compute
 from tests.spark_etl.metrics.book import Book
+from tests.spark_etl.metrics.found import Found
 from tests.spark_etl.metrics.scenes import SCENES
 
 if TYPE_CHECKING:
@@ -29,3 +30,8 @@ def scenes(scene_tables: dict[str, DataFrame]) -> Rows:
     """Rows of every metric table, over all scenes."""
     frames = compute(scene_tables, MetricOptions())
     return {name: [row.asDict() for row in frame.collect()] for name, frame in frames.items()}
+
+
+@pytest.fixture(scope="session")
+def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    return Found(spark, tmp_path_factory.mktemp("samples"))

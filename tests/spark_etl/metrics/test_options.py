@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spark_etl.metrics import MetricOptions, compute
+from spark_etl.metrics import MetricOptions, compute, nanoseconds
 from tests.spark_etl.metrics.book import MS
 
 if TYPE_CHECKING:
@@ -62,3 +63,7 @@ def test_a_wrong_grouping_or_window_is_refused() -> None:
         MetricOptions(group_by=("colour",))
     with pytest.raises(ValueError, match="window"):
         MetricOptions(window_ns=0)
+    for seconds in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="number of seconds"):
+            nanoseconds(seconds)
+    assert nanoseconds(0.25) == 250 * MS

@@ -6,9 +6,6 @@ that the session of these tests (settings for small captures) computes from the 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +16,9 @@ from spark_etl.analysis import write_metrics
 from spark_etl.session import MEDIUM_BYTES, SMALL_BYTES, SMALL_SETTINGS, settings_for
 from spark_etl.storage import Folder
 from spark_etl.tables import read_tables
-from tests.samples import SAMPLES, sample
+from tests.samples import sample
 from tests.spark_etl.metrics.comparing import metric_differences, metric_rows
+from tests.spark_etl.running import python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,14 +27,9 @@ if TYPE_CHECKING:
 EVENTFUL = [sample(name) for name in ("02", "03", "11a", "11c", "12a", "17", "30", "31", "33")]
 
 
-def amqpscope(*arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(SAMPLES.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", "from amqpscope.cli.main import main; main()", *arguments],
-        capture_output=True, text=True, env=environment, timeout=900,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def amqpscope(*arguments: str, before: str = "") -> str:
+    """``before``: lines of Python that change something first."""
+    return python(f"{before}\nfrom amqpscope.cli.main import main; main()", *arguments)
 
 
 def metrics_of(spark: SparkSession, tables: Path, folder: Path) -> Path:
@@ -63,6 +56,15 @@ def test_from_a_folder_of_tables(tables: Path, expected: Path, tmp_path: Path) -
     assert "who held up whom" in said
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {f"{name}.parquet" for name in metric_rows(expected)}
+
+
+def test_with_the_settings_for_the_largest_captures(
+    tables: Path, expected: Path, tmp_path: Path
+) -> None:
+    """Everything counts as large: code is generated, plans adapt, the JVM is as it comes."""
+    all_is_large = "import spark_etl.session as s; s.SMALL_BYTES = s.MEDIUM_BYTES = -1"
+    amqpscope("analyze", str(tables), "-o", str(tmp_path / "out"), before=all_is_large)
+    assert metric_differences(tmp_path / "out", expected) == {}
 
 
 def test_on_a_local_cluster(tables: Path, expected: Path, tmp_path: Path) -> None:
