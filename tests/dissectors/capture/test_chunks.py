@@ -11,6 +11,7 @@ from dissectors.capture.chunks import ChunkSource, ChunkWriter
 from dissectors.capture.decap import PacketView
 from dissectors.capture.formats import open_reader
 from dissectors.capture.splits import find_marks, resume
+from dissectors.core.arrow import to_arrow
 from dissectors.options import Options
 from dissectors.pipeline import FlowDissection
 from tests.dissectors.capture.build import T0_NS, Blocks, micros, pcap
@@ -42,7 +43,7 @@ def through_chunks(paths: list[str], keylog: bytes | None = None) -> Tables:
         dissection.sink.problem(*args, **where)
     tables = Tables()
     for name, batch in dissection.finish():
-        tables.setdefault(name, []).extend(batch.to_pylist())
+        tables.setdefault(name, []).extend(to_arrow(batch).to_pylist())
     return tables
 
 
