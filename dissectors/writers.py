@@ -1,27 +1,23 @@
 """Tables to files: a stream of (table, batch) becomes one file per table.
 
 Files are written aside and moved into place when all of them are whole, so that an earlier
-result survives a failure. Encoding runs in a thread of its own beside the dissection (the encoders
-release the interpreter lock). What a file looks like inside is ``table_files``' matter.
+result survives a failure. Each batch is written as it comes, while its cells are in the processor's
+caches: a thread beside the dissection would wait for the interpreter's lock, and cost more than it
+gives. What a file looks like inside is ``table_files``' matter.
 """
 
 from __future__ import annotations
 
 import os
-import queue
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from dissectors.core.rows import Batch
 from dissectors.table_files import BatchWriter, open_table
 from dissectors.tables import CORE_TABLES, TABLES
-
-# Batches that wait for the writer thread; more would only hold memory.
-MAX_WAITING_BATCHES = 2
 
 
 class WriteError(Exception):
@@ -67,16 +63,18 @@ def _write_aside(
     watch: Callable[[str, Batch], None] | None,
 ) -> dict[str, int]:
     row_counts = dict.fromkeys(CORE_TABLES, 0)
-    writer = _WriterThread(aside, file_format)
+    files = _Files(aside, file_format)
     try:
         for name, batch in batches:
             row_counts[name] = row_counts.get(name, 0) + batch.num_rows
             if watch is not None:
                 watch(name, batch)
-            writer.put(name, batch)
-    finally:
-        writer.finish()
-    writer.check_failure()
+            files.write(name, batch)
+            batch.release()
+    except BaseException:
+        files.abandon()
+        raise
+    files.close()
     return row_counts
 
 
@@ -93,52 +91,30 @@ def _move_into_place(aside: Path, target: Path, file_format: str) -> None:
             old.unlink(missing_ok=True)  # an earlier run's table would not fit the others
 
 
-class _WriterThread:
-    """Owns the open files; a failure in it reaches the caller at the next ``put``."""
+class _Files:
+    """The open files, one per table; those of rare tables are opened when they have a row."""
 
     def __init__(self, folder: Path, file_format: str) -> None:
         self._folder = folder
         self._format = file_format
         self._tables: dict[str, BatchWriter] = {}
-        self._failure: Exception | None = None
-        self._queue: queue.Queue[tuple[str, Batch] | None]
-        self._queue = queue.Queue(MAX_WAITING_BATCHES)
         for name in CORE_TABLES:
             self._open(name)
-        self._thread = threading.Thread(target=self._run, name="table-writer", daemon=True)
-        self._thread.start()
-
-    def put(self, name: str, batch: Batch) -> None:
-        self.check_failure()
-        self._queue.put((name, batch))
-
-    def finish(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
-
-    def check_failure(self) -> None:
-        if self._failure is not None:
-            raise self._failure
 
     def _open(self, name: str) -> BatchWriter:
         path = self._folder / f"{name}.{self._format}"
         self._tables[name] = open_table(TABLES[name], path, self._format)
         return self._tables[name]
 
-    def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            self._guard(self._write, *item)
-        for table in self._tables.values():
-            self._guard(table.close)
-
-    def _write(self, name: str, batch: Batch) -> None:
+    def write(self, name: str, batch: Batch) -> None:
         (self._tables.get(name) or self._open(name)).write(batch)
-        batch.release()
 
-    def _guard(self, step: Callable[..., None], *args: Any) -> None:
-        """After a failure the queue is still emptied, so that the caller never blocks on it."""
-        if self._failure is None or step is not self._write:
-            try:
-                step(*args)
-            except Exception as failure:  # handed to the caller's thread
-                self._failure = self._failure or failure
+    def close(self) -> None:
+        for table in self._tables.values():
+            table.close()
+
+    def abandon(self) -> None:
+        """After a failure, which is what the caller is to hear of: the files are let go of."""
+        for table in self._tables.values():
+            with suppress(Exception):
+                table.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ MAX_ERRORS_KEPT = 8
 # A whole batch of connections as Python objects would take hundreds of megabytes.
 ROWS_AT_ONCE = 1000
 
+# Combinations of keys that are counted without sorting.
+MAX_COMBINATIONS = 1 << 16
 # What is counted of transfers, the one large table that is looked at.
 DEED_KEYS = ("connection_id", "kind", "direction", "outcome")
 TRANSFER_COLUMNS = (*DEED_KEYS, "body_bytes")
@@ -184,19 +187,30 @@ def count_by(
         codes = _filled(column.indices, -1) + 1
         combined = combined * len(words) + codes
         spellings.append(words)
-    unique, inverse, counts = np.unique(combined, return_inverse=True, return_counts=True)
-    weights = _filled(batch.column(summed), 0)
-    # Sums of int64 in float64 would round; add.at is exact.
-    sums = np.zeros(len(unique), dtype=np.int64)
-    np.add.at(sums, inverse.ravel(), weights)
+    codes_in_use = None
+    if prod(map(len, spellings)) > MAX_COMBINATIONS:
+        codes_in_use, combined = np.unique(combined, return_inverse=True)
+    counts = np.bincount(combined)
+    places = np.flatnonzero(counts)
+    sums = _sums(combined, _filled(batch.column(summed), 0))[places]
+    unique = places if codes_in_use is None else codes_in_use
     found = []
-    for code, count, total in zip(unique.tolist(), counts.tolist(), sums.tolist(), strict=True):
+    for code, count, total in zip(
+        unique.tolist(), counts[places].tolist(), sums.tolist(), strict=True
+    ):
         values: list[str | None] = []
         for words in reversed(spellings):
             code, position = divmod(code, len(words))
             values.append(words[position])
         found.append((tuple(reversed(values)), count, total))
     return found
+
+
+def _sums(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sums of weights by code. In halves, because NumPy adds up in float64, which would round."""
+    low = np.bincount(codes, weights & 0xFFFFFFFF).astype(np.int64)
+    high = np.bincount(codes, weights >> 32).astype(np.int64)
+    return (high << 32) + low
 
 
 def _filled(numbers: pa.Array, absent: int) -> np.ndarray:

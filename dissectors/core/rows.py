@@ -8,7 +8,7 @@ hold the defaults already. A full buffer hands its cells on as a ``Batch`` and g
 what they become is the business of ``core/arrow.py`` and ``parquet``.
 """
 
-from mmap import mmap
+import mmap
 
 import cython
 import numpy as np
@@ -28,7 +28,7 @@ GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
 HEAP_BYTES_PER_BATCH = cython.declare(cython.Py_ssize_t, 8 * 1024 * 1024)
 # Cells that came back and wait to be used again.
-MAX_SPARES = 2
+MAX_SPARES = 4
 
 DIGIT_0 = cython.declare(cython.int, 0x30)
 HEX_DIGITS = cython.declare(bytes, b"0123456789abcdef")
@@ -96,7 +96,9 @@ class RowBuffer:
         else:
             width = len(self.kinds)
             # Mapped, because NumPy asks for huge pages: the first row would take all of them.
-            storage = np.frombuffer(mmap(-1, 8 * width * COLUMN_STRIDE), dtype=np.int64)
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+            mapped = mmap.mmap(-1, 8 * width * COLUMN_STRIDE, flags)
+            storage = np.frombuffer(mapped, dtype=np.int64)
             self.grid = storage.reshape(width, COLUMN_STRIDE)
             self.room = 0
         self.cells = self.grid.reshape(-1).data

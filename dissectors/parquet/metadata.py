@@ -6,6 +6,7 @@ the columns; nothing here sees data.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from dissectors.parquet.thrift import (
@@ -66,8 +67,13 @@ class ChunkFacts:
 
 
 def data_page_header(value_count: int, encoding: int, raw_size: int, stored_size: int) -> bytes:
-    page = struct((1, i32(value_count)), (2, i32(encoding)), (3, i32(RLE)), (4, i32(RLE)))
-    return _page_header(DATA_PAGE, raw_size, stored_size, (5, page))
+    return _page_header(DATA_PAGE, raw_size, stored_size, (5, _data_page(value_count, encoding)))
+
+
+@lru_cache
+def _data_page(value_count: int, encoding: int) -> Value:
+    """All columns of a batch share it, but for their encodings; so do most batches."""
+    return struct((1, i32(value_count)), (2, i32(encoding)), (3, i32(RLE)), (4, i32(RLE)))
 
 
 def dictionary_page_header(value_count: int, raw_size: int, stored_size: int) -> bytes:

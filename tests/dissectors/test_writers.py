@@ -104,7 +104,7 @@ def test_a_failure_leaves_the_earlier_result_and_nothing_beside_it(
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_failure_of_the_writer_thread_reaches_the_caller(tmp_path: Path) -> None:
+def test_rows_of_another_table_leave_nothing_behind(tmp_path: Path) -> None:
     def wrong_batches() -> Iterator[tuple[str, Batch]]:
         for _ in range(20):
             rows = RowBuffer(SESSIONS, None)
