@@ -129,7 +129,7 @@ class Flow(Listener):
     def held_bytes(self) -> int:
         """Bytes kept for this connection, wherever they wait."""
         talk: Conversation = self.conversation
-        waiting = talk.half_0.waiting_bytes + talk.half_1.waiting_bytes
+        waiting = talk.held_bytes()
         if self.mode == DECODING:
             return waiting + self.decoder.held_bytes()
         return waiting + sum([len(piece.octets) for piece in self.pieces])

@@ -202,7 +202,7 @@ class Tracker:
         if half.has_syn:
             return half.syn_seq != view.seq
         # A SYN where data was seen before: a new connection, unless it is the late first packet.
-        return half.is_anchored and half.next_seq != (view.seq + 1) & 0xFFFFFFFF
+        return not talk.can_begin_at(side, (view.seq + 1) & 0xFFFFFFFF)
 
     def _begin(self, ts_ns, packet_no) -> Flow:
         view: PacketView = self.view

@@ -23,6 +23,7 @@ cdef class Conversation:
     cdef public long long reset_count
     cdef public long long gap_count
     cdef public bint is_waiting
+    cdef public object opening
     cdef public long long closed_ts_ns
     cdef public long long syn_ts_ns
     cdef public long long handshake_rtt_ns

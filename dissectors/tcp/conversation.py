@@ -10,6 +10,7 @@ the end.
 import cython
 
 from dissectors.tcp.half import HalfStream
+from dissectors.tcp.opening import Early, Opening
 from dissectors.tcp.recent import Recent
 
 FIN = cython.declare(cython.int, 0x01)
@@ -71,6 +72,7 @@ class Conversation:
         self.reset_count = 0
         self.gap_count = 0
         self.is_waiting = False
+        self.opening = Opening(ts_ns)
         self.closed_ts_ns = -1
         self.syn_ts_ns = -1
         self.handshake_rtt_ns = -1
@@ -100,6 +102,14 @@ class Conversation:
         peer_offset: cython.longlong = -1
         self.last_ts_ns = ts_ns
         self.last_packet_no = packet_no
+        if self.opening is not None and not flags & SYN:
+            if not (half.has_syn and peer.has_syn):
+                octets: bytes = buf[start:end]
+                early = Early(side, octets, missing, seq, ack, flags, window, ts_ns, packet_no)
+                if not self.opening.keep(early):
+                    self._open()
+                return 0
+            self._open()
         if flags & (SYN | RST):
             if flags & RST:
                 return self._reset(side, ts_ns)
@@ -161,13 +171,20 @@ class Conversation:
 
     def relieve(self, ts_ns, packet_no) -> None:
         """Memory is short: what waits is handed on now, holes as gaps."""
+        self._open()
         size = self.half_0.waiting_bytes + self.half_1.waiting_bytes
         if size:
             self.listener.oddity("tcp.buffer_limit", 0, size, ts_ns, packet_no)
             self._drain(ts_ns, packet_no, True)
 
+    def held_bytes(self) -> int:
+        """Octets that wait to be handed on."""
+        waiting = self.half_0.waiting_bytes + self.half_1.waiting_bytes
+        return waiting if self.opening is None else waiting + self.opening.held_bytes
+
     def close(self, ts_ns, packet_no) -> None:
         """No more packets: what still waits is handed on, holes as gaps."""
+        self._open()
         self._drain(ts_ns, packet_no, True)
         for side, half in enumerate((self.half_0, self.half_1)):
             tail = half.acked - half.delivered
@@ -179,7 +196,29 @@ class Conversation:
                 self._gap(side, half, tail, ts_ns, packet_no, "tcp.gap")
             half.note_window(1, ts_ns)
 
+    def can_begin_at(self, side, seq) -> bool:
+        """Whether a stream whose first octet has this number fits what its side has said."""
+        half: HalfStream = self.half_1 if side else self.half_0
+        if half.is_anchored:
+            return half.next_seq == seq
+        return self.opening is None or self.opening.can_begin_at(side, seq)
+
     # -- inside ---------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Follow the connection from here on, beginning with the packets that were kept."""
+        opening = self.opening
+        if opening is None:
+            return
+        self.opening = None
+        newest = self.last_ts_ns, self.last_packet_no
+        for side, half in enumerate((self.half_0, self.half_1)):
+            first_seq = opening.first_seq(side)
+            if not half.is_anchored and first_seq is not None:
+                half.anchor(first_seq)
+        for side, octets, *rest in opening.segments:
+            self.segment(side, octets, 0, len(octets), *rest)
+        self.last_ts_ns, self.last_packet_no = newest
 
     def _syn(self, side, half: HalfStream, seq, flags, ts_ns) -> None:
         is_answer = flags & ACK

@@ -50,6 +50,26 @@ def test_a_new_syn_on_the_same_addresses_is_a_new_connection(tmp_path):
     assert [r["frame_count"] for r in tables["connections"]] == [3, 3]
 
 
+def test_the_end_of_an_earlier_connection_before_a_syn_is_a_connection_of_its_own(tmp_path):
+    """The capture begins inside the first one, some packets before its addresses come again."""
+    first = Talk(isn=(3_000_000, 2_000_000)).say(0, OPEN_10 * 2).say(1, OPEN_10)
+    second = amqp(isn=(900_000, 800_000), now_ns=first.now_ns)
+    tables = read(tmp_path, first, second)
+    assert ends(tables) == ["reused", "open"]
+    assert [r["frame_count"] for r in tables["connections"]] == [3, 3]
+    assert_ledger(tables)
+
+
+def test_packets_that_overtook_the_syn_are_in_its_connection(tmp_path):
+    talk = amqp()
+    times = [ts_ns for ts_ns, _ in talk.packets]
+    shuffled = [talk.packets[place][1] for place in (5, 3, 1, 4, 0, 2)]
+    path = write_pcap(tmp_path / "talk.pcap", list(zip(times, shuffled, strict=True)))
+    (row,) = dissect(path)["connections"]
+    assert (row["frame_count"], row["missing_bytes"], row["skipped_bytes"]) == (3, 0, 0)
+    assert (row["client_known_by"], row["client"]) == ("syn", "10.0.0.1:40001")
+
+
 def test_a_repeated_syn_is_the_same_connection(tmp_path):
     talk = Talk()
     talk.packet(0, flags=SYN)

@@ -83,6 +83,46 @@ def test_one_direction(segments, stream, oddities):
     assert conversation.half_0.delivered == len(stream)
 
 
+HANDSHAKE = [(0, 0, b"", 0, SYN), (1, 9, b"", 1, SYN | ACK)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_packets_before_the_syn_belong_to_its_connection(seed):
+    """Sequence number 0 is the client's SYN: what it says begins at 1."""
+    segments = [*HANDSHAKE, (0, 1, b"AMQP", 10, ACK), (1, 10, b"start", 5, ACK),
+                (0, 5, b"ok", 15, ACK), (1, 15, b"tune", 7, ACK)]  # fmt: skip
+    random.Random(seed).shuffle(segments)
+    heard, _ = talk(*segments)
+    assert (heard.stream(0), heard.stream(1)) == (b"AMQPok", b"starttune")
+    assert heard.oddities == []
+
+
+def test_without_a_syn_a_stream_begins_with_the_earliest_of_its_first_segments():
+    heard, _ = talk((0, 0, b"cd"), (0, 0xFFFFFFFC, b"xxab"), (0, 2, b"ef"))
+    assert heard.stream(0) == b"xxabcdef"
+    assert heard.oddities == []
+
+
+@pytest.mark.parametrize(
+    ("segments", "first_chunk"),
+    [
+        ([(0, 1, b"a")] * 3, b""),
+        ([(0, 1 + n, b"a") for n in range(16)], b"a"),
+        ([(0, 1, b"a"), (0, 2, b"", 0, RST)], b"a"),
+        ([(0, 1, bytes(40_000)), (0, 40_001, bytes(40_000))], bytes(40_000)),
+    ],
+    ids=["a few", "many", "reset", "large"],
+)
+def test_the_syns_are_not_waited_for_long(segments, first_chunk):
+    heard, _ = talk(*segments, close=False)
+    assert heard.events[:1] == ([(0, first_chunk)] if first_chunk else [])
+
+
+def test_the_syns_are_not_waited_for_after_a_while():
+    heard, _ = talk((0, 1, b"a"), (0, 2, b"b"), close=False, step_ns=40_000_000)
+    assert heard.stream(0) == b"ab"
+
+
 def test_an_answer_waits_for_its_question():
     # The server's "42" acknowledges "ask" (up to 4), which the capture shows later.
     heard, _ = talk((0, 1, b"", 0, SYN), (1, 9, b"", 2, SYN | ACK), (1, 10, b"42", 5, ACK),
@@ -182,7 +222,7 @@ def test_a_clock_set_back_makes_no_round_trip():
 
 
 def test_relief_hands_on_what_waits():
-    heard, conversation = talk((0, 1, b"a"), (0, 4, b"d"), close=False)
+    heard, conversation = talk(*HANDSHAKE, (0, 1, b"a"), (0, 4, b"d"), close=False)
     assert heard.stream(0) == b"a"
     conversation.relieve(10, 10)
     assert heard.stream(0) == b"a??d"
