@@ -4,6 +4,7 @@ from dissectors.amqp09.arguments cimport Arguments
 from dissectors.amqp09.properties cimport Properties
 from dissectors.amqp09.wire cimport cut
 from dissectors.core.connection cimport Connection
+from dissectors.core.digest cimport digest
 from dissectors.core.rows cimport RowBuffer
 
 @cython.final

@@ -6,12 +6,13 @@ written once, when both are done or can no longer happen. Rules of settlement ar
 """
 
 import cython
-from xxhash import xxh3_64, xxh3_64_intdigest
+from xxhash import xxh3_64
 
 from dissectors.amqp09 import codes
 from dissectors.amqp09.arguments import Arguments
 from dissectors.amqp09.properties import Properties
 from dissectors.core.connection import Connection
+from dissectors.core.digest import digest
 from dissectors.core.rows import NULL_CELL, RowBuffer, cell_of, signed_int64
 from dissectors.core.words import word
 from dissectors.tables import TRANSFERS
@@ -105,7 +106,7 @@ class Transfer:
         size: cython.Py_ssize_t = end - start
         if self.hasher is None:
             if self.body_bytes == 0 and size == self.body_size:
-                self.digest = xxh3_64_intdigest(cut(buf, start, end))
+                self.digest = digest(buf, start, end)
                 self.has_digest = True
             else:
                 self.hasher = xxh3_64(cut(buf, start, end))
@@ -130,7 +131,7 @@ class Transfer:
         return EMPTY_DIGEST
 
 
-EMPTY_DIGEST = xxh3_64_intdigest(b"")
+EMPTY_DIGEST = digest(b"", 0, 0)
 
 if not cython.compiled:
     # What C gives for free: absent values without a store per transfer.
@@ -213,10 +214,10 @@ def new_transfer(transfer_id: cython.longlong, kind: cython.longlong, side: cyth
 
 def signed_digest(t: Transfer) -> cython.longlong:
     """The digest of a complete body as a cell: the same bits, signed."""
-    digest: cython.ulonglong = t.digest if t.has_digest else t.final_digest()
+    found: cython.ulonglong = t.digest if t.has_digest else t.final_digest()
     if cython.compiled:
-        return cython.cast(cython.longlong, digest)
-    return signed_int64(digest)
+        return cython.cast(cython.longlong, found)
+    return signed_int64(found)
 
 
 def emit_transfer(conn: Connection, t: Transfer) -> cython.int:

@@ -5,11 +5,12 @@ which reads the same octets by the tables and names what is wrong.
 """
 
 import cython
-from xxhash import xxh3_64, xxh3_64_intdigest
+from xxhash import xxh3_64
 
 from dissectors.amqp10.delivery import Delivery
 from dissectors.amqp10.link import Link
 from dissectors.amqp10.octets import after_code, cut, is_same, read_code, skip_value
+from dissectors.core.digest import digest
 from dissectors.core.rows import NULL_CELL, signed_int64
 from dissectors.core.words import word
 
@@ -48,7 +49,6 @@ def scan_message(
     body_bytes: cython.longlong = 0
     kind: cython.longlong = NULL
     sections: cython.int = 0
-    digest: cython.ulonglong
     hasher = None
     tail: bytes = None
     if not 0 <= start <= end <= len(buf):
@@ -103,11 +103,10 @@ def scan_message(
     if hasher is not None:
         delivery.body_hash = signed_int64(hasher.intdigest())
     elif sections:
-        digest = xxh3_64_intdigest(cut(buf, body_start, body_end))
         if cython.compiled:
-            delivery.body_hash = cython.cast(cython.longlong, digest)
+            delivery.body_hash = cython.cast(cython.longlong, digest(buf, body_start, body_end))
         else:
-            delivery.body_hash = signed_int64(digest)
+            delivery.body_hash = signed_int64(digest(buf, body_start, body_end))
     return 1
 
 

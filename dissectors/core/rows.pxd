@@ -19,6 +19,8 @@ cdef class RowBuffer:
     cdef public dict pool
     cdef public list heaps
     cdef public Py_ssize_t heap_bytes
+    # By column: octets in its heap.
+    cdef Py_ssize_t[64] heap_used
     cdef public object on_full
 
     cpdef Py_ssize_t new_row(self) except -1

@@ -27,6 +27,9 @@ FIRST_ROWS = 256
 GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
 HEAP_BYTES_PER_BATCH = cython.declare(cython.Py_ssize_t, 8 * 1024 * 1024)
+# As many as `heap_used` in the .pxd has places for.
+MAX_COLUMNS = 64
+FIRST_HEAP_BYTES = cython.declare(cython.Py_ssize_t, 4096)
 # Cells that came back and wait to be used again.
 MAX_SPARES = 4
 
@@ -78,6 +81,8 @@ class RowBuffer:
     def __init__(self, table: Table, on_full, capacity: int = ROWS_PER_BATCH) -> None:
         self.table = table
         self.kinds = [c.kind for c in table.columns]
+        if len(self.kinds) > MAX_COLUMNS:
+            raise ValueError(f"{table.name} has more than {MAX_COLUMNS} columns")
         self.places = {c.name: cell_of(table, c.name) for c in table.columns}
         self.capacity = min(capacity, ROWS_PER_BATCH)
         self.count = 0
@@ -190,16 +195,29 @@ class RowBuffer:
             digits[2 * i + 1] = symbols[octets[i] & 15]
         return 0
 
+    @cython.cdivision(True)
     def _extend(
         self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, size: cython.Py_ssize_t
     ) -> cython.p_uchar:
-        """Compiled only: room for a string of the newest row at the end of its column's heap."""
-        heap: bytearray = self.heaps[column // COLUMN_STRIDE]
-        used: cython.Py_ssize_t = len(heap)
-        PyByteArray_Resize(heap, used + size)  # type: ignore # noqa: F821
+        """Compiled only: room for a string of the newest row behind what its column's heap holds.
+        Heaps grow by doubling and are cut to what they hold when the batch is taken."""
+        place: cython.Py_ssize_t = column // COLUMN_STRIDE
+        heap: bytearray = self.heaps[place]
+        used: cython.Py_ssize_t = self.heap_used[place]
+        if used + size > len(heap):
+            PyByteArray_Resize(heap, 2 * (used + size) + FIRST_HEAP_BYTES)  # type: ignore # noqa: F821
+        self.heap_used[place] = used + size
         self.heap_bytes += size
         self.cells[base + column] = size
         return cython.cast(cython.p_uchar, PyByteArray_AS_STRING(heap)) + used  # type: ignore # noqa: F821
+
+    def _cut_heaps(self) -> None:
+        """Compiled only: nothing stands behind what was put into them."""
+        i: cython.Py_ssize_t
+        for i in range(len(self.heaps)):
+            if self.heaps[i] is not None:
+                del self.heaps[i][self.heap_used[i] :]
+                self.heap_used[i] = 0
 
     def set_default(self, column: cython.Py_ssize_t, value: str) -> None:
         """From the next row on, this text column holds ``value`` unless a row says otherwise."""
@@ -238,6 +256,8 @@ class RowBuffer:
 
     def take(self) -> Batch:
         """The rows so far. Codes of texts are void from here: ``batch_no`` tells."""
+        if cython.compiled:
+            self._cut_heaps()
         taken = Batch(self)
         self.batch_no += 1
         self.count = 0
