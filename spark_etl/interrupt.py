@@ -12,7 +12,8 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,14 +29,25 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    was_heard = False
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        nonlocal was_heard
+        was_heard = True
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, hear)
     root = logging.getLogger()
     root.addFilter(_is_not_of_py4j)
     try:
         yield
-    except KeyboardInterrupt:
-        end_jobs(spark)
-        raise
+    except (KeyboardInterrupt, Exception) as failure:
+        if not was_heard:
+            raise
+        # A call that was broken off may leave with an error of its own, and the next one too.
+        with suppress(Exception):
+            end_jobs(spark)
+        raise KeyboardInterrupt from failure
     finally:
         root.removeFilter(_is_not_of_py4j)
         signal.signal(signal.SIGINT, before)
