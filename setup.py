@@ -21,7 +21,7 @@ DIRECTIVES = {
 }
 # A module is entered by its one exported function, so that calls inside it need no detour and can
 # be inlined. Debug symbols are four fifths of a file; warnings about generated C help nobody.
-COMPILER_FLAGS = ["-O2", "-g0", "-fno-semantic-interposition", "-fvisibility=hidden", "-w"]
+COMPILER_FLAGS = ["-O3", "-g0", "-fno-semantic-interposition", "-fvisibility=hidden", "-w"]
 
 
 def compiled_sources() -> list[Path]:

@@ -39,7 +39,7 @@ class ContentFrames(FrameRows):
         channel = self.dec.channel(frame.channel, side)
         self._check_class(side, channel, class_id)
         transfer = channel.header(side, found, body_size, weight, self.dec)
-        fields = found.json
+        fields = found.json_text()
         if weight:
             inner = fields[1:] if fields else "}"
             fields = f'{{"weight":{weight}' + ("," + inner if fields else inner)

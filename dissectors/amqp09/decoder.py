@@ -371,7 +371,7 @@ class Decoder09(StreamDecoder):
         weight = be16(buf, at + 2)
         if weight:
             return 0
-        properties = self.memory.find_last(buf, at, last)
+        properties = self.memory.recall(buf, at, last)
         if properties is None:
             found = self.memory.find(buf, at, last, self.rare.dialect, self.rare.systems)
             if not isinstance(found, Properties):
@@ -386,11 +386,7 @@ class Decoder09(StreamDecoder):
         t = channel.header(side, properties, body_size, 0, self)
         base = self._row(side, size, channel, t, W_HEADER, W_HEADER)
         self.frames.cells[base + F_BODY] = body_size if body_size < MAX_INT64 else MAX_INT64
-        if properties.json is not None:
-            if properties.json_batch != self.frames.batch_no:
-                properties.json_batch = self.frames.batch_no
-                properties.json_code = self.frames.text(properties.json)
-            self.frames.cells[base + F_FIELDS] = properties.json_code
+        properties.put_json(self.frames, base, F_FIELDS)
         return 1
 
     def _take_body(

@@ -1,7 +1,7 @@
 cimport cython
 
 from dissectors.amqp09.properties cimport Properties
-from dissectors.amqp09.wire cimport be16, be32, be64, cut, cut_text, is_plain, is_same
+from dissectors.amqp09.wire cimport be16, be32, be64, cut, is_plain, is_same
 
 @cython.final
 cdef class NamedList:
@@ -12,12 +12,10 @@ cdef class NamedList:
     cdef public bint has_correlation_id
     cdef public bint has_message_id
     cdef public bint has_timestamp
-    cdef public str json_head
-    cdef public str json_between
     cdef public str json_after
     cdef public str json_tail
     cdef public unsigned long long timestamp
-    cdef public str json_end
+    cdef public bytes json_end
 
     cpdef Properties read(self, bytes buf, Py_ssize_t start, Py_ssize_t end)
     cpdef int _set_timestamp(self, unsigned long long timestamp) except -1

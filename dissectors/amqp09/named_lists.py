@@ -11,10 +11,11 @@ import cython
 from dissectors.amqp09.properties import Properties
 
 if not cython.compiled:
-    from dissectors.amqp09.wire import be16, be32, be64, cut, cut_text, is_plain, is_same
+    from dissectors.amqp09.wire import be16, be32, be64, cut, is_plain, is_same
 
-# Heads of lists remembered per connection.
+# Heads of lists remembered per connection, and how long a list may be for that.
 MAX_REMEMBERED = 1024
+MAX_LIST_BYTES = cython.declare(cython.Py_ssize_t, 0x10000)
 # The basic class's properties by flag.
 CONTENT_TYPE = cython.declare(cython.int, 0x8000)
 CONTENT_ENCODING = cython.declare(cython.int, 0x4000)
@@ -44,11 +45,11 @@ class NamedList:
         self.has_correlation_id = flags & CORRELATION_ID != 0
         self.has_message_id = flags & MESSAGE_ID != 0
         self.has_timestamp = flags & TIMESTAMP != 0
-        # JSON before the correlation-id, the message-id and the time, and after all.
-        self.json_head = self.json_between = self.json_after = self.json_tail = ""
-        # JSON from the message-id's end on, with this time.
+        # JSON from the message-id's end to the time, and after it; both with this time. What stands
+        # before is in the properties.
+        self.json_after = self.json_tail = ""
         self.timestamp = 0
-        self.json_end = ""
+        self.json_end = b""
 
     def read(
         self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
@@ -95,15 +96,13 @@ class NamedList:
             p.message_id = cut(buf, message_at, message_end)
         if self.has_timestamp:
             p.created_ms = timestamp * 1000
-        correlation_id: str = cut_text(buf, correlation_at, correlation_end)
-        message_id: str = cut_text(buf, message_at, message_end)
-        p.json = f"{self.json_head}{correlation_id}{self.json_between}{message_id}{self.json_end}"
+        p.json_end = self.json_end
         return p
 
     def _set_timestamp(self, timestamp: cython.ulonglong) -> cython.int:
         self.timestamp = timestamp
         shown: str = f"{timestamp}" if self.has_timestamp else ""
-        self.json_end = f"{self.json_after}{shown}{self.json_tail}"
+        self.json_end = f"{self.json_after}{shown}{self.json_tail}".encode()
         return 0
 
 
@@ -142,6 +141,8 @@ class NamedLists:
         end: cython.Py_ssize_t,
     ) -> cython.int:
         """Keep a list that was read well, from the flags on, and the JSON of its properties."""
+        if end - start > MAX_LIST_BYTES:
+            return 0
         flags: cython.int = be16(buf, start)
         at: cython.Py_ssize_t = head_end(buf, start, end)
         place: cython.Py_ssize_t
@@ -165,9 +166,9 @@ class NamedLists:
         new.tail = cut(buf, at, end)
         pieces: list = _pieces(flags, members)
         if flags & CORRELATION_ID:
-            new.json_head = pieces.pop(0)
+            p.json_head = pieces.pop(0).encode()
         if flags & MESSAGE_ID:
-            new.json_between = pieces.pop(0)
+            p.json_between = pieces.pop(0).encode()
         if flags & TIMESTAMP:
             new.json_after = pieces.pop(0)
         new.json_tail = pieces.pop(0)

@@ -1,4 +1,8 @@
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.string cimport memcpy
+
+from dissectors.core.rows cimport RowBuffer
 
 # A list of texts cannot refer back, nor does the list that it is like.
 @cython.final
@@ -16,6 +20,9 @@ cdef class Properties:
     cdef public long long created_ms
     cdef public str rest_json
     cdef public str json
+    cdef public bytes json_head
+    cdef public bytes json_between
+    cdef public bytes json_end
     cdef public object error
     cdef public bint has_unknown
     cdef public str table_error
@@ -31,3 +38,7 @@ cdef class Properties:
     cdef public long long rest_code
 
     cpdef Properties renamed(self)
+    cpdef int put_json(self, RowBuffer rows, Py_ssize_t base, Py_ssize_t column) except -1
+    cdef int _put_pieces(self, RowBuffer rows, Py_ssize_t base, Py_ssize_t column) except -1
+
+cdef unsigned char* _glue(unsigned char* out, bytes piece) except NULL

@@ -8,7 +8,8 @@ import cython
 from dissectors.amqp09.field_tables import FieldTable
 from dissectors.amqp09.headers import ContentHeader
 from dissectors.amqp09.jsonvalue import to_json
-from dissectors.core.rows import cell_of
+from dissectors.core.columns import NULL_CELL
+from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.tables import TRANSFERS
 
 PERSISTENT = 2
@@ -56,6 +57,8 @@ class Properties:
         self.created_ms = ABSENT
         self.rest_json = None
         self.json = None
+        # The same in pieces, for lists alike: before each identifier, and behind the last.
+        self.json_head = self.json_between = self.json_end = b""
         self.error = None
         self.has_unknown = False
         self.table_error = None
@@ -74,7 +77,7 @@ class Properties:
         self.rest_code = 0
 
     def renamed(self) -> "Properties":
-        """The same, for another message; what names that and its JSON are to be set."""
+        """The same, for another message; what names that and its JSON's end are to be set."""
         p: Properties = Properties.__new__(Properties)
         p.alike = self
         p.raw = self.raw
@@ -93,6 +96,55 @@ class Properties:
         p.is_plain = self.is_plain
         p.json_batch = NO_BATCH
         return p
+
+    def json_text(self) -> str | None:
+        """All properties, as a JSON object."""
+        if self.alike is None:
+            return self.json
+        names = (self.correlation_id or b"", self.message_id or b"")
+        pieces = (self.alike.json_head, names[0], self.alike.json_between, names[1], self.json_end)
+        return b"".join(pieces).decode()
+
+    def put_json(
+        self, rows: RowBuffer, base: cython.Py_ssize_t, column: cython.Py_ssize_t
+    ) -> cython.int:
+        """The same into a text column of the newest row."""
+        if self.alike is not None and cython.compiled:
+            self._put_pieces(rows, base, column)
+            return 0
+        if self.json_batch != rows.batch_no:
+            self.json_batch = rows.batch_no
+            shown = self.json_text()
+            self.json_code = NULL_CELL if shown is None else rows.text(shown)
+        rows.cells[base + column] = self.json_code
+        return 0
+
+    def _put_pieces(
+        self, rows: RowBuffer, base: cython.Py_ssize_t, column: cython.Py_ssize_t
+    ) -> cython.int:
+        """Compiled only: glued where they belong, without a text of their own."""
+        size: cython.Py_ssize_t = (
+            len(self.alike.json_head) + len(self.alike.json_between) + len(self.json_end)
+        )
+        if self.correlation_id is not None:
+            size += len(self.correlation_id)
+        if self.message_id is not None:
+            size += len(self.message_id)
+        out: cython.p_uchar = rows.put_loose(base, column, size)
+        out = _glue(out, self.alike.json_head)
+        out = _glue(out, self.correlation_id)
+        out = _glue(out, self.alike.json_between)
+        out = _glue(out, self.message_id)
+        _glue(out, self.json_end)
+        return 0
+
+
+def _glue(out: cython.p_uchar, piece: bytes) -> cython.p_uchar:
+    """Compiled only: where the next piece goes."""
+    if piece is None:
+        return out
+    memcpy(out, PyBytes_AS_STRING(piece), len(piece))  # type: ignore # noqa: F821
+    return out + len(piece)
 
 
 def make_properties(header: ContentHeader) -> Properties:

@@ -15,7 +15,7 @@ cdef class PropertyMemory:
     cdef public list last_texts
     cdef public dict systems
 
-    cpdef Properties find_last(self, bytes buf, Py_ssize_t start, Py_ssize_t end)
+    cpdef Properties recall(self, bytes buf, Py_ssize_t start, Py_ssize_t end)
     cpdef object find(
         self, bytes buf, Py_ssize_t start, Py_ssize_t end, object dialect, object systems)
     cpdef Properties _read_basic(

@@ -97,13 +97,17 @@ class PropertyMemory:
         self.systems.clear()
         return 0
 
-    def find_last(
+    def recall(
         self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> Properties | None:
-        """Properties of a header of the basic class, if they are the same as the last ones."""
+        """Properties of a header of the basic class, if they are the same as the last ones, or
+        differ from earlier ones only in what names the message. The fixed part is there."""
         last: Properties = self.last
-        if last is not None and is_same(buf, start + CLASS_TO_SIZE, end, last.raw):
+        at: cython.Py_ssize_t = start + CLASS_TO_SIZE
+        if last is not None and is_same(buf, at, end, last.raw):
             return last
+        if be16(buf, at) & NAME_FLAGS:
+            return self.named.find(buf, at, end)
         return None
 
     def find(self, buf: bytes, start: cython.Py_ssize_t, end: cython.Py_ssize_t, dialect, systems):
@@ -115,7 +119,7 @@ class PropertyMemory:
         raw: bytes
         key: bytes = None
         if is_basic and be16(buf, at) & NAME_FLAGS:
-            # A list that names its message is most likely not to come again.
+            # A list that names its message is most likely not to come again as it is.
             p = self.named.find(buf, at, end)
             if p is not None:
                 return p

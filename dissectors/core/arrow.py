@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from dissectors.core.columns import NULL_CELL, is_blank, renumber
-from dissectors.core.rows import ROWS_PER_BATCH, Batch
+from dissectors.core.rows import LOOSE, LOOSE_SIZE_BITS, ROWS_PER_BATCH, Batch
 from dissectors.core.texts import encode_all
 from dissectors.core.words import vocabulary
 from dissectors.tables import Column, Table
@@ -59,6 +59,8 @@ def _column(column: Column, batch: Batch, position: int) -> pa.Array:
     validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little")) if absent_count else None
     if kind in ("word", "text"):
         spellings = vocabulary() if kind == "word" else batch.texts
+        if kind == "text" and batch.heaps[position]:
+            values, spellings = _tied(values, spellings, batch.heaps[position])
         return _dictionary(values, spellings, validity, absent_count)
     if kind in ("string", "bytes"):
         lengths = np.where(is_absent, 0, values) if absent_count else values
@@ -100,6 +102,23 @@ def _dictionary(
     buffers = [validity, pa.py_buffer(numbers)]
     indices = pa.Array.from_buffers(pa.int32(), len(codes), buffers, absent_count)
     return pa.DictionaryArray.from_arrays(indices, _texts(used), safe=False)
+
+
+def _tied(
+    values: np.ndarray, spellings: list[str], heap: bytearray
+) -> tuple[np.ndarray, list[str]]:
+    """Cells and spellings in which loose texts have codes like all others."""
+    values, spellings = values.copy(), list(spellings)
+    codes: dict[bytes, int] = {}
+    for place in np.flatnonzero(values >= LOOSE).tolist():
+        start, size = divmod(int(values[place]) - LOOSE, 1 << LOOSE_SIZE_BITS)
+        octets = bytes(heap[start : start + size])
+        code = codes.get(octets)
+        if code is None:
+            code = codes[octets] = len(spellings)
+            spellings.append(octets.decode())
+        values[place] = code
+    return values, spellings
 
 
 def _texts(values: list[str]) -> pa.Array:

@@ -6,22 +6,23 @@ import numpy as np
 # Absent. No spec-defined number of AMQP reaches it: 64-bit values are clipped by clip_int64.
 NULL_CELL = -0x8000000000000000
 ABSENT = cython.declare(cython.longlong, NULL_CELL)
-# Cells looked at together to see whether a column holds anything.
-STRETCH = cython.declare(cython.Py_ssize_t, 64)
+CELL_BYTES = cython.declare(cython.Py_ssize_t, 8)
+
+
+def is_alike(cells: cython.longlong[::1]) -> cython.bint:
+    """Whether all cells of a column are the same: each is compared with its neighbour."""
+    size: cython.Py_ssize_t = cells.shape[0]
+    if not cython.compiled:
+        return bool(np.all(np.asarray(cells) == cells[0])) if size else True
+    if size < 2:
+        return True
+    first: cython.p_longlong = cython.address(cells[0])
+    return memcmp(first, first + 1, (size - 1) * CELL_BYTES) == 0  # type: ignore # noqa: F821
 
 
 def is_blank(cells: cython.longlong[::1]) -> cython.bint:
     """Whether a column holds nothing: so it is with most columns of most captures."""
-    begin: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    differing: cython.longlong = 0
-    if not cython.compiled:
-        return not np.any(np.asarray(cells) != ABSENT)
-    while begin < cells.shape[0] and not differing:
-        for i in range(begin, min(begin + STRETCH, cells.shape[0])):
-            differing |= cells[i] ^ ABSENT
-        begin += STRETCH
-    return not differing
+    return cells.shape[0] == 0 or (cells[0] == ABSENT and is_alike(cells))
 
 
 def renumber(

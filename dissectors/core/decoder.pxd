@@ -41,6 +41,9 @@ cdef class StreamDecoder:
     cdef int _step(
         self, int side, Side state, bytes buf, Py_ssize_t start, Py_ssize_t end,
         long long ts_ns, long long packet_no, long long offset) except -1
+    cdef int _begin(
+        self, int side, Side state, bytes buf, Py_ssize_t start, Py_ssize_t end,
+        long long offset) except -1
     cdef Py_ssize_t _fill(
         self, int side, Side state, bytes buf, Py_ssize_t start, Py_ssize_t end) except? -1
     cdef int _take_carry(self, int side, Side state) except -1

@@ -157,18 +157,25 @@ class StreamDecoder:
             self._begin(side, state, buf, taken, end, offset + (taken - start))
         return 0
 
-    def _begin(self, side, state: Side, buf: bytes, start, end, offset) -> None:
+    def _begin(
+        self,
+        side: cython.int,
+        state: Side,
+        buf: bytes,
+        start: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        offset: cython.longlong,
+    ) -> cython.int:
         """What is left of a chunk begins a frame, or none."""
-        head = bytes(buf[start : min(end, start + 16)])
-        size = self.frame_size(side, buf, start, end)
+        size: cython.Py_ssize_t = self.frame_size(side, buf, start, end)
         if size < 0:
-            self._lose(side, state, head, offset)
+            self._lose(side, state, buf[start : min(end, start + 16)], offset)
             if state.mode == SEARCHING:
                 self._hold(state, bytes(buf[start:end]), self.ts_ns, self.packet_no, offset)
             else:
                 self.conn.skip(end - start)
         elif size > FRAME_LIMIT:
-            self._pass_large(side, state, head, offset, size)
+            self._pass_large(side, state, buf[start : min(end, start + 16)], offset, size)
             self.conn.skip(end - start)
             state.passing_left = size - (end - start)
         else:
@@ -176,6 +183,7 @@ class StreamDecoder:
             state.need = size
             state.carry_offset = offset
             state.carry_packet_no = self.packet_no
+        return 0
 
     def gap(
         self,

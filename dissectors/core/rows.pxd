@@ -29,6 +29,8 @@ cdef class RowBuffer:
     cpdef int put_slice(
         self, Py_ssize_t base, Py_ssize_t column, bytes buf, Py_ssize_t start,
         Py_ssize_t end) except -1
+    cdef unsigned char* put_loose(
+        self, Py_ssize_t base, Py_ssize_t column, Py_ssize_t size) except NULL
     cpdef int put_number(self, Py_ssize_t base, Py_ssize_t column, unsigned long long value) except -1
     cpdef int put_hex(self, Py_ssize_t base, Py_ssize_t column, bytes value) except -1
     cpdef int put(self, Py_ssize_t base, Py_ssize_t column, object value) except -1

@@ -1,8 +1,9 @@
 """Row buffers: where decoded rows wait, as numbers, until a batch is full.
 
 A row is one 64-bit cell per column, whatever the table: whole numbers and booleans are
-themselves, words and texts are codes, strings are lengths into a heap of their column. So a value
-costs a store and no Python object is made for it. Cells lie column by column, as Arrow wants them:
+themselves, words and texts are codes, strings are lengths into a heap of their column (and so are
+loose texts, which would fill the pool of codes for nothing). So a value costs a store and no
+Python object is made for it. Cells lie column by column, as Arrow wants them:
 the cell of a row is at the row's number plus its column's `cell_of`. All cells of the rows to come
 hold the defaults already. A full buffer hands its cells on as a ``Batch`` and goes on with others;
 what they become is the business of ``core/arrow.py`` and ``parquet``.
@@ -27,8 +28,14 @@ FIRST_ROWS = 256
 GROWTH = 4
 # A batch is also cut when its unique strings pass this size, so that memory stays bounded.
 HEAP_BYTES_PER_BATCH = cython.declare(cython.Py_ssize_t, 8 * 1024 * 1024)
+# The cell of a loose text, whose octets stand in its column's heap: this, their place, their size.
+LOOSE = 1 << 62
+LOOSE_SIZE_BITS = 24
+LOOSE_BIT = cython.declare(cython.longlong, LOOSE)
+LOOSE_SHIFT = cython.declare(cython.int, LOOSE_SIZE_BITS)
 # As many as `heap_used` in the .pxd has places for.
 MAX_COLUMNS = 64
+HEAP_KINDS = ("string", "bytes", "text")
 FIRST_HEAP_BYTES = cython.declare(cython.Py_ssize_t, 4096)
 # Cells that came back and wait to be used again.
 MAX_SPARES = 4
@@ -64,14 +71,21 @@ class Batch:
         self.heaps = rows.heaps
         self._room = rows.room
         self._spares = rows.spares
+        self._in_use = set(range(len(self.grid)))
+
+    def wipe(self, position: int) -> None:
+        """A column has been read for the last time: it is blank again."""
+        column = self.grid[position, : self.num_rows]
+        if not is_blank(column):
+            column[:] = NULL_CELL
+        self._in_use.discard(position)
 
     def release(self) -> None:
         """The cells may be used again; nobody looks at them any more."""
         spares, self._spares = self._spares, []
         if len(spares) < MAX_SPARES:
-            for column in self.grid[:, : self.num_rows]:
-                if not is_blank(column):
-                    column[:] = NULL_CELL
+            for position in tuple(self._in_use):
+                self.wipe(position)
             spares.append((self.grid, self._room))
 
 
@@ -108,7 +122,7 @@ class RowBuffer:
             self.room = 0
         self.cells = self.grid.reshape(-1).data
         self.heap_bytes = 0
-        self.heaps = [bytearray() if kind in ("string", "bytes") else None for kind in self.kinds]
+        self.heaps = [bytearray() if kind in HEAP_KINDS else None for kind in self.kinds]
 
     def new_row(self) -> cython.Py_ssize_t:
         """The number of a fresh row: all absent but for the defaults."""
@@ -139,6 +153,16 @@ class RowBuffer:
     ) -> cython.int:
         """Store a mostly unique string (UTF-8) or raw octets. Only for the newest row."""
         return self.put_slice(base, column, value, 0, len(value))
+
+    def put_loose(
+        self, base: cython.Py_ssize_t, column: cython.Py_ssize_t, size: cython.Py_ssize_t
+    ) -> cython.p_uchar:
+        """Compiled only: room in a text column for a text that does not repeat, and so needs no
+        code. Only for the newest row, and shorter than HEAP_BYTES_PER_BATCH."""
+        used: cython.Py_ssize_t = self.heap_used[column // COLUMN_STRIDE]
+        octets: cython.p_uchar = self._extend(base, column, size)
+        self.cells[base + column] = LOOSE_BIT | (used << LOOSE_SHIFT) | size
+        return octets
 
     def put_slice(
         self,

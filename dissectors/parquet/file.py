@@ -30,7 +30,7 @@ ZSTD_LEVEL = 1
 # A column is compressed if its first page says that it is worth it: long enough, and this much
 # of it can be saved.
 MIN_FIRST_PAGE_BYTES = 128
-MIN_SAVING = 0.1
+MIN_SAVING = 0.2
 TEXT_KINDS = ("word", "text", "string", "hash")
 
 

@@ -1,7 +1,7 @@
 """Bit packing: whole numbers as deltas, and dictionary codes, in Parquet's encodings.
 
 Octets are written into a buffer of the caller's, whose size is looked at once; every encoder
-returns how many they are. Compiled, the loops run without the interpreter's lock.
+returns how many they are.
 """
 
 import cython
@@ -52,9 +52,11 @@ def encode_deltas(
     values: cython.longlong[::1],
     count: cython.Py_ssize_t,
     is_narrow: cython.bint,
+    bounds: cython.longlong[::1],
     out: cython.uchar[::1],
 ) -> cython.Py_ssize_t:
-    """DELTA_BINARY_PACKED, for INT64 or (narrow) INT32; ``count`` is at least 1."""
+    """DELTA_BINARY_PACKED, for INT64 or (narrow) INT32; ``count`` is at least 1. ``bounds``, a
+    least and a greatest number, are widened."""
     numbers: cython.p_longlong
     octets: cython.p_uchar
     at: cython.Py_ssize_t
@@ -62,19 +64,36 @@ def encode_deltas(
     check_room(values.shape[0], max(1, count))
     check_room(out.shape[0], HEAD_BYTES + (count // BLOCK + 1) * BLOCK_BYTES)
     if cython.compiled:
-        numbers = cython.cast(cython.p_longlong, cython.address(values[0]))
+        numbers = cython.address(values[0])
         octets = cython.address(out[0])
     else:
         numbers, octets = values, out
-    with cython.nogil:
-        at = put_varint(octets, 0, BLOCK)
-        at = put_varint(octets, at, MINIBLOCKS)
-        at = put_varint(octets, at, count)
-        at = put_varint(octets, at, zigzag(cython.cast(cython.ulonglong, numbers[0]) & MASK_64))
-        while begin < count:
-            at = _put_block(numbers, begin, min(BLOCK, count - begin), is_narrow, octets, at)
-            begin += BLOCK
+    widen(bounds, numbers, count)
+    at = put_varint(octets, 0, BLOCK)
+    at = put_varint(octets, at, MINIBLOCKS)
+    at = put_varint(octets, at, count)
+    at = put_varint(octets, at, zigzag(cython.cast(cython.ulonglong, numbers[0]) & MASK_64))
+    while begin < count:
+        at = _put_block(numbers, begin, min(BLOCK, count - begin), is_narrow, octets, at)
+        begin += BLOCK
     return at
+
+
+def widen(
+    bounds: cython.longlong[::1], numbers: cython.p_longlong, count: cython.Py_ssize_t
+) -> cython.int:
+    """Bounds that hold these numbers as well."""
+    least: cython.longlong = bounds[0]
+    greatest: cython.longlong = bounds[1]
+    i: cython.Py_ssize_t
+    for i in range(count):
+        if numbers[i] < least:
+            least = numbers[i]
+        if numbers[i] > greatest:
+            greatest = numbers[i]
+    bounds[0] = least
+    bounds[1] = greatest
+    return 0
 
 
 def put_varint(
@@ -112,25 +131,31 @@ def _put_block(
     sign: cython.ulonglong = SIGN_32 if is_narrow else SIGN_64
     delta: cython.ulonglong
     least: cython.ulonglong = mask
+    differing: cython.ulonglong = 0
+    last: cython.ulonglong = cython.cast(cython.ulonglong, values[begin - 1])
     number: cython.ulonglong
     i: cython.Py_ssize_t
     if not cython.compiled:
         deltas = [0] * 128
     # With the sign bit turned, unsigned numbers compare as the signed ones that they stand for.
     for i in range(count):
-        delta = cython.cast(cython.ulonglong, values[begin + i])
-        delta -= cython.cast(cython.ulonglong, values[begin + i - 1])
-        delta = (delta & mask) ^ sign
+        number = cython.cast(cython.ulonglong, values[begin + i])
+        delta = ((number - last) & mask) ^ sign
+        last = number
         deltas[i] = delta
-        least = min(least, delta)
-    for i in range(count):
-        deltas[i] -= least
-    for i in range(count, BLOCK):
-        deltas[i] = 0
+        differing |= delta ^ deltas[0]
+        if delta < least:
+            least = delta
     number = least ^ sign
     if is_narrow and number & SIGN_32:
         number |= MASK_64 ^ MASK_32
     at = put_varint(out, at, zigzag(number))
+    if not differing:
+        return put_word(out, at, 0)
+    for i in range(count):
+        deltas[i] -= least
+    for i in range(count, BLOCK):
+        deltas[i] = 0
     return _put_miniblocks(deltas, out, at)
 
 
@@ -217,26 +242,42 @@ def encode_codes(
     check_room(codes.shape[0], max(1, count))
     check_room(out.shape[0], (count + GROUP) * CODE_BYTES + MAX_VARINT_BYTES)
     if cython.compiled:
-        numbers = cython.cast(cython.p_int, cython.address(codes[0]))
+        numbers = cython.address(codes[0])
         octets = cython.address(out[0])
     else:
         numbers, octets = codes, out
-    with cython.nogil:
-        while i < count:
-            end = i + 1
-            while end < count and numbers[end] == numbers[i]:
-                end += 1
-            if end - i >= WORTH_A_RUN or (waiting == i and end == count):
-                at = _put_groups(numbers, waiting, i, width, octets, at)
-                at = put_varint(octets, at, (end - i) << 1)
-                put_word(octets, at, numbers[i])
-                at += (width + 7) >> 3
-                waiting = i = end
-            else:
-                # Packed codes come in whole groups: on to the next place where a run may begin.
-                i += GROUP
-        at = _put_groups(numbers, waiting, count, width, octets, at)
-    return at
+    while i < count:
+        end = i + 1
+        while end < count and numbers[end] == numbers[i]:
+            end += 1
+        if end - i >= WORTH_A_RUN or (waiting == i and end == count):
+            at = _put_groups(numbers, waiting, i, width, octets, at)
+            at = _put_run(numbers[i], end - i, width, octets, at)
+            waiting = i = end
+        else:
+            # Packed codes come in whole groups: on to the next place where a run may begin.
+            i += GROUP
+    return _put_groups(numbers, waiting, count, width, octets, at)
+
+
+def encode_run(
+    code: cython.int, count: cython.Py_ssize_t, width: cython.int, out: cython.uchar[::1]
+) -> cython.Py_ssize_t:
+    """The same for codes that are all alike."""
+    check_room(out.shape[0], CODE_BYTES + MAX_VARINT_BYTES)
+    return _put_run(code, count, width, cython.address(out[0]) if cython.compiled else out, 0)
+
+
+def _put_run(
+    code: cython.int,
+    count: cython.Py_ssize_t,
+    width: cython.int,
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    at = put_varint(out, at, count << 1)
+    put_word(out, at, code)
+    return at + ((width + 7) >> 3)
 
 
 def _put_groups(

@@ -1,7 +1,8 @@
 """From a column's cells to the octets of a page: one encoder for each kind of column.
 
-Cells are compacted first, because pages hold no absent values; an encoder then writes what is
-left behind the page's levels. The only file that knows both cells and Parquet's encodings.
+Cells are compacted first, in their place, because pages hold no absent values; an encoder then
+writes what is left behind the page's levels. The only file that knows both cells and Parquet's
+encodings.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissectors.core.columns import is_blank
-from dissectors.core.rows import Batch
+from dissectors.core.columns import NULL_CELL, is_alike
+from dissectors.core.rows import MAX_INT64, Batch
 from dissectors.core.texts import encode_all
 from dissectors.core.words import vocabulary
 from dissectors.parquet import cells, packing, plain
@@ -47,7 +48,6 @@ class Scratch:
 
     def resize(self, row_count: int) -> None:
         """Room for the cells of so many rows."""
-        self.numbers = np.empty(row_count, np.int64)
         self.codes = np.empty(max(1, row_count), np.int32)
         self.bits = np.empty((row_count + 7) // 8, np.uint8)
 
@@ -67,6 +67,12 @@ class Values(NamedTuple):
     size: int
     batch: Batch
     position: int
+    is_alike: bool
+
+    @property
+    def distinct_size(self) -> int:
+        """So many of the first numbers say it all."""
+        return 1 if self.is_alike else self.size
 
 
 class Page(NamedTuple):
@@ -78,17 +84,23 @@ class Page(NamedTuple):
 
 
 def put_page(encoder: Encoder, batch: Batch, position: int, scratch: Scratch) -> Page:
-    """Encode a column of a batch: its levels, then its values."""
+    """Encode a column of a batch: its levels, then its values. It is blank afterwards."""
     column = batch.grid[position, : batch.num_rows]
-    row_count = len(column)
-    if is_blank(column):
-        return Page(PLAIN, 0, _put_levels(row_count, 0, scratch))
-    if len(scratch.numbers) < row_count:
-        scratch.resize(row_count)
-    count = cells.compact(column, scratch.numbers, scratch.bits)
-    at = _put_levels(row_count, count, scratch)
-    encoding, size = encoder.encode(Values(scratch.numbers, count, batch, position), scratch, at)
-    return Page(encoding, count, at + size)
+    count = row_count = len(column)
+    all_alike = is_alike(column)
+    if all_alike and column[0] == NULL_CELL:
+        page = Page(PLAIN, 0, _put_levels(row_count, 0, scratch))
+    else:
+        if len(scratch.codes) < row_count:
+            scratch.resize(row_count)
+        if not all_alike:
+            count = cells.compact(column, scratch.bits)
+        at = _put_levels(row_count, count, scratch)
+        values = Values(column, count, batch, position, all_alike)
+        encoding, size = encoder.encode(values, scratch, at)
+        page = Page(encoding, count, at + size)
+    batch.wipe(position)
+    return page
 
 
 def _put_levels(row_count: int, count: int, scratch: Scratch) -> int:
@@ -131,24 +143,23 @@ class NumberEncoder(Encoder):
     dtype: type[np.signedinteger] = np.int64
 
     def __init__(self) -> None:
-        self._bounds: tuple[int, int] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Until there are numbers, the least one is above the greatest."""
+        self._bounds = np.array([MAX_INT64, NULL_CELL], np.int64)
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        numbers = values.numbers[: values.size]
-        least, greatest = int(numbers.min()), int(numbers.max())
-        if self._bounds is not None:
-            least, greatest = min(self._bounds[0], least), max(self._bounds[1], greatest)
-        self._bounds = least, greatest
         out = scratch.room(at, packing.room_for_deltas(values.size))
         is_narrow = self.physical_type == INT32
-        size = packing.encode_deltas(numbers, values.size, is_narrow, out)
+        size = packing.encode_deltas(values.numbers, values.size, is_narrow, self._bounds, out)
         return DELTA_BINARY_PACKED, size
 
     def take_bounds(self) -> tuple[bytes, bytes] | None:
-        bounds, self._bounds = self._bounds, None
-        if bounds is None:
-            return None
-        return self.dtype(bounds[0]).tobytes(), self.dtype(bounds[1]).tobytes()
+        least, greatest = self._bounds.astype(self.dtype)
+        is_empty = self._bounds[0] > self._bounds[1]
+        self._begin()
+        return None if is_empty else (least.tobytes(), greatest.tobytes())
 
 
 class NarrowNumberEncoder(NumberEncoder):
@@ -204,20 +215,22 @@ class WordEncoder(Encoder):
         self._known = np.empty(0, np.int32)
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        known = self._know(values, vocabulary(), scratch)
-        if known is None:
-            raise RuntimeError("the vocabulary is larger than a dictionary")
-        return self._put_codes(values, known, scratch, at)
-
-    def _know(self, values: Values, texts: list[str], scratch: Scratch) -> np.ndarray | None:
-        """The dictionary's numbers of the batch's codes; None where these are too many."""
+        texts = vocabulary()
         known = self._numbers_of(texts)
-        new_count = cells.find_new(values.numbers, values.size, known, scratch.new)
-        if new_count == MAX_NEW_TEXTS:
-            return None
-        for code in scratch.new[:new_count].tolist():
+        if not cells.translate(values.numbers, values.distinct_size, known, scratch.codes):
+            if not self._learn(values, texts, known, scratch):
+                raise RuntimeError("the vocabulary is larger than a dictionary")
+            cells.translate(values.numbers, values.distinct_size, known, scratch.codes)
+        return self._put_codes(values, scratch, at)
+
+    def _learn(self, values: Values, texts: list[str], known: np.ndarray, scratch: Scratch) -> bool:
+        """Number the batch's codes that have no number yet, unless these are too many."""
+        count = cells.find_new(values.numbers, values.distinct_size, known, scratch.new)
+        if count < 0:
+            return False
+        for code in scratch.new[:count].tolist():
             known[code] = self._number(texts[code])
-        return known
+        return True
 
     def _numbers_of(self, texts: list[str]) -> np.ndarray:
         """Words keep their codes, so what is known of them stays known."""
@@ -235,14 +248,15 @@ class WordEncoder(Encoder):
             self._dictionary += len(octets).to_bytes(_LENGTH_BYTES, "little") + octets
         return number
 
-    def _put_codes(
-        self, values: Values, known: np.ndarray, scratch: Scratch, at: int
-    ) -> tuple[int, int]:
-        cells.translate(values.numbers, values.size, known, scratch.codes)
+    def _put_codes(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
+        """Those in the scratch."""
         width = max(1, (len(self._codes) - 1).bit_length())
         out = scratch.room(at, 1 + packing.room_for_codes(values.size))
         out[0] = width
-        size = packing.encode_codes(scratch.codes, values.size, width, out[1:])
+        if values.is_alike:
+            size = packing.encode_run(scratch.codes[0], values.size, width, out[1:])
+        else:
+            size = packing.encode_codes(scratch.codes, values.size, width, out[1:])
         return RLE_DICTIONARY, 1 + size
 
     def take_dictionary(self) -> tuple[int, bytes]:
@@ -255,23 +269,23 @@ class TextEncoder(WordEncoder):
     """Texts that repeat: the same, but each batch has codes of its own, and there may be many."""
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        known = None
-        if len(self._dictionary) < MAX_DICTIONARY_BYTES:
-            known = self._know(values, values.batch.texts, scratch)
-        if known is None:
+        texts = values.batch.texts
+        if len(self._dictionary) >= MAX_DICTIONARY_BYTES:
             return self._put_texts(values, scratch, at)
-        return self._put_codes(values, known, scratch, at)
-
-    def _numbers_of(self, texts: list[str]) -> np.ndarray:
-        return np.full(len(texts), cells.UNKNOWN, np.int32)
+        known = np.full(len(texts), cells.UNKNOWN, np.int32)
+        if not self._learn(values, texts, known, scratch):
+            return self._put_texts(values, scratch, at)
+        cells.translate(values.numbers, values.distinct_size, known, scratch.codes)
+        return self._put_codes(values, scratch, at)
 
     def _put_texts(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        codes = values.numbers[: values.size]
         octets, offsets = encode_all(values.batch.texts)
-        size = int(np.diff(offsets)[codes].sum()) + _LENGTH_BYTES * values.size
-        heap = np.frombuffer(bytearray(octets), np.uint8)  # the loops want it writable
+        texts = np.frombuffer(bytearray(octets), np.uint8)  # the loops want it writable
+        loose = np.frombuffer(values.batch.heaps[values.position], np.uint8)
+        size = plain.size_of_chosen(values.numbers, values.size, offsets)
         out = scratch.room(at, size)
-        return PLAIN, plain.encode_chosen(codes, values.size, offsets, heap, out)
+        chosen = (values.numbers, values.size)
+        return PLAIN, plain.encode_chosen(*chosen, offsets, texts, loose, out)
 
 
 ENCODERS: dict[str, type[Encoder]] = {

@@ -9,7 +9,9 @@ cpdef Py_ssize_t encode_strings(
     unsigned char[::1] out) except -1
 cpdef Py_ssize_t encode_chosen(
     long long[::1] codes, Py_ssize_t count, long long[::1] offsets, unsigned char[::1] octets,
-    unsigned char[::1] out) except -1
+    unsigned char[::1] loose, unsigned char[::1] out) except -1
+cpdef Py_ssize_t size_of_chosen(
+    long long[::1] codes, Py_ssize_t count, long long[::1] offsets) except -1
 cdef Py_ssize_t _put_string(
     unsigned char[::1] octets, Py_ssize_t start, Py_ssize_t size, unsigned char[::1] out,
     Py_ssize_t at) except -1

@@ -2,12 +2,16 @@
 
 import cython
 
+from dissectors.core.rows import LOOSE, LOOSE_SIZE_BITS
 from dissectors.parquet.packing import check_room
 
 GROUP = cython.declare(cython.Py_ssize_t, 8)
 LENGTH_BYTES = cython.declare(cython.Py_ssize_t, 4)
 HEX_DIGITS = cython.declare(bytes, b"0123456789abcdef")
 DIGEST_DIGITS = cython.declare(cython.Py_ssize_t, 16)
+LOOSE_BIT = cython.declare(cython.longlong, LOOSE)
+LOOSE_SHIFT = cython.declare(cython.int, LOOSE_SIZE_BITS)
+LOOSE_SIZE_MASK = cython.declare(cython.longlong, (1 << LOOSE_SIZE_BITS) - 1)
 MASK_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -43,20 +47,42 @@ def encode_strings(
     return at
 
 
+def size_of_chosen(
+    codes: cython.longlong[::1], count: cython.Py_ssize_t, offsets: cython.longlong[::1]
+) -> cython.Py_ssize_t:
+    """Octets that ``encode_chosen`` needs."""
+    size: cython.Py_ssize_t = count * LENGTH_BYTES
+    i: cython.Py_ssize_t
+    for i in range(count):
+        if codes[i] >= LOOSE_BIT:
+            size += codes[i] & LOOSE_SIZE_MASK
+        else:
+            size += offsets[codes[i] + 1] - offsets[codes[i]]
+    return size
+
+
 def encode_chosen(
     codes: cython.longlong[::1],
     count: cython.Py_ssize_t,
     offsets: cython.longlong[::1],
     octets: cython.uchar[::1],
+    loose: cython.uchar[::1],
     out: cython.uchar[::1],
 ) -> cython.Py_ssize_t:
-    """The same for strings that codes choose: where each begins and ends is in ``offsets``."""
+    """The same for texts that codes choose: where each begins and ends is in ``offsets``, but for
+    the loose ones, whose cells say it."""
     at: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
     start: cython.Py_ssize_t
+    cell: cython.longlong
     for i in range(count):
-        start = offsets[codes[i]]
-        at = _put_string(octets, start, offsets[codes[i] + 1] - start, out, at)
+        cell = codes[i]
+        if cell >= LOOSE_BIT:
+            start = (cell ^ LOOSE_BIT) >> LOOSE_SHIFT
+            at = _put_string(loose, start, cell & LOOSE_SIZE_MASK, out, at)
+        else:
+            start = offsets[cell]
+            at = _put_string(octets, start, offsets[cell + 1] - start, out, at)
     return at
 
 

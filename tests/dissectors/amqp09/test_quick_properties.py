@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
+import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +14,10 @@ from dissectors.amqp09.field_types import RABBITMQ, preferred_systems
 from dissectors.amqp09.headers import ContentHeader, decode_header, encode_header
 from dissectors.amqp09.properties import Properties, make_properties
 from dissectors.amqp09.property_memory import BASIC, PropertyMemory
+from dissectors.core.arrow import to_arrow
+from dissectors.core.rows import RowBuffer, cell_of
+from dissectors.parquet.file import ParquetFile
+from dissectors.tables import FRAMES
 from tests.builders.amqp09 import Frames, Wire09
 from tests.dissectors.amqp09 import strategies
 
@@ -19,12 +25,13 @@ DIALECT = load_dialect("0-9-1")
 SYSTEMS = preferred_systems("0-9-1")
 COLUMNS = [
     "message_id", "correlation_id", "priority", "ttl_ms", "durable", "created_ms", "rest_json",
-    "json", "has_unknown", "table_error", "octets", "systems", "text_columns",
+    "has_unknown", "table_error", "octets", "systems", "text_columns",
 ]  # fmt: skip
 
 
 def columns(properties: Properties) -> dict[str, Any]:
-    return {name: getattr(properties, name) for name in COLUMNS}
+    found = {name: getattr(properties, name) for name in COLUMNS}
+    return found | {"json": properties.json_text()}
 
 
 def by_tables(payload: bytes) -> dict[str, Any]:
@@ -77,6 +84,34 @@ def test_lists_that_differ_in_names(data: st.DataObject) -> None:
         payload = encode_header(60, 5, values, DIALECT)
         found = memory.find(payload, 0, len(payload), DIALECT, SYSTEMS)
         assert columns(found) == by_tables(payload)
+
+
+@given(st.lists(st.one_of(st.none(), name_variants()), max_size=8), st.integers(1, 9))
+def test_fields_of_frames(names: list[dict[str, Any] | None], size: int) -> None:
+    """In the table stands what the list itself says, whichever way the batch is written."""
+    memory = PropertyMemory()
+    frames = RowBuffer(FRAMES, lambda _buffer: None)
+    shown = []
+    out = io.BytesIO()
+    file = ParquetFile(out, FRAMES, {})
+    by_arrow = []
+    for number, given_names in enumerate(names, 1):
+        base = frames.new_row()
+        shown.append(None)
+        if given_names is not None:
+            values = {"app-id": "a", **given_names}
+            payload = encode_header(60, 5, values, DIALECT)
+            found = memory.find(payload, 0, len(payload), DIALECT, SYSTEMS)
+            found.put_json(frames, base, cell_of(FRAMES, "fields"))
+            shown[-1] = by_tables(payload)["json"]
+        if number % size == 0 or number == len(names):
+            batch = frames.take()
+            by_arrow += to_arrow(batch).column("fields").to_pylist()
+            file.write(batch)
+            batch.release()
+    file.close()
+    assert by_arrow == shown
+    assert pq.read_table(out, columns=["fields"]).column("fields").to_pylist() == shown
 
 
 def test_a_list_cut_short_after_one_like_it() -> None:

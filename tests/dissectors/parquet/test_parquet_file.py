@@ -88,13 +88,12 @@ def write(batches: Sequence[Batch]) -> pq.ParquetFile:
 
 def check(rows: Sequence[dict[str, Any]], size: int = 1 << 16) -> pq.ParquetFile:
     batches = batches_of(rows, size)
+    by_arrow = [to_arrow(batch) for batch in batches]
     file = write(batches)
     read = file.read()
     assert read.num_rows == len(rows)
     for name in KINDS:
-        expected = [
-            value for batch in batches for value in to_arrow(batch).column(name).to_pylist()
-        ]
+        expected = [value for batch in by_arrow for value in batch.column(name).to_pylist()]
         assert read.column(name).to_pylist() == expected, name
     return file
 
