@@ -96,6 +96,10 @@ class Sink:
         self.buffers = {}
 
     def take_ready(self) -> list[tuple[str, Batch]]:
+        """Batches that were full, and those that will be soon."""
+        for buffer in self.buffers.values():
+            if buffer.is_nearly_full():
+                self._take(buffer)
         ready, self.ready = self.ready, []
         return ready
 

@@ -28,7 +28,7 @@ AUDIT_BYTES = cython.declare(cython.longlong, 16 * 1024 * 1024)
 MAX_BAD_PACKET_ROWS = 20
 
 SYN = cython.declare(cython.int, 0x02)
-PACKETS_PER_PUMP = cython.declare(cython.int, 20_000)
+PACKETS_PER_PUMP = cython.declare(cython.int, 2_000)
 SLOT_MASK = cython.declare(cython.int, 1023)
 # Who listens to a conversation that is over: without a way back to its flow, both are freed at
 # once and do not wait for Python's search for cycles, which is rare here.

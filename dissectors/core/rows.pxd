@@ -14,6 +14,7 @@ cdef class RowBuffer:
     cdef public object grid
     cdef public long long[::1] cells
     cdef public list spares
+    cdef public bint has_been_full
     cdef public object blank
     cdef public dict defaults
     cdef public dict pool

@@ -23,6 +23,7 @@ ROWS_PER_BATCH = 65_536
 # Columns lie this many cells apart. A power of two would make all cells of a row compete for the
 # same lines of the processor's caches.
 COLUMN_STRIDE = cython.declare(cython.Py_ssize_t, ROWS_PER_BATCH + 72)
+HUGE_PAGE_BYTES = 2 * 1024 * 1024
 # Memory is taken for a whole batch but used as rows come: most captures are small.
 FIRST_ROWS = 256
 GROWTH = 4
@@ -57,6 +58,20 @@ def clip_int64(value: int) -> int:
 def signed_int64(value: int) -> int:
     """The bit pattern of an unsigned 64-bit digest as a cell."""
     return value if value <= MAX_INT64 else value - 0x10000000000000000
+
+
+def map_cells(width: int, has_many_rows: bool) -> np.ndarray:
+    """Memory for cells, by columns, none of it in use yet. It is mapped, because of NumPy's huge
+    pages the first row would take all; but they are asked for where many rows will come: the cells
+    of a row lie so far apart that looking up small pages would cost more than the stores."""
+    size = 8 * width * COLUMN_STRIDE
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    mapped = mmap.mmap(-1, size + HUGE_PAGE_BYTES, flags)
+    storage = np.frombuffer(mapped, dtype=np.uint8)
+    begin = -storage.ctypes.data % HUGE_PAGE_BYTES
+    if has_many_rows and hasattr(mmap, "MADV_HUGEPAGE"):
+        mapped.madvise(mmap.MADV_HUGEPAGE)
+    return storage[begin : begin + size].view(np.int64).reshape(width, COLUMN_STRIDE)
 
 
 class Batch:
@@ -105,22 +120,24 @@ class RowBuffer:
         self.blank = np.full((len(table.columns), 1), NULL_CELL, dtype=np.int64)
         self.defaults: dict = {}
         self.pool: dict = {}
-        self._begin()
+        self.has_been_full = False
+        self.grid = None
+        self.room = 0
+        self._begin_heaps()
         self.on_full = on_full
 
     def _begin(self) -> None:
         """Take cells for a batch: some that came back, or new ones."""
         if self.spares:
             self.grid, self.room = self.spares.pop()
+            for column, value in self.defaults.items():
+                self.grid[column // COLUMN_STRIDE, : self.room] = self.text(value)
         else:
-            width = len(self.kinds)
-            # Mapped, because NumPy asks for huge pages: the first row would take all of them.
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-            mapped = mmap.mmap(-1, 8 * width * COLUMN_STRIDE, flags)
-            storage = np.frombuffer(mapped, dtype=np.int64)
-            self.grid = storage.reshape(width, COLUMN_STRIDE)
+            self.grid = map_cells(len(self.kinds), self.has_been_full)
             self.room = 0
         self.cells = self.grid.reshape(-1).data
+
+    def _begin_heaps(self) -> None:
         self.heap_bytes = 0
         self.heaps = [bytearray() if kind in HEAP_KINDS else None for kind in self.kinds]
 
@@ -135,6 +152,8 @@ class RowBuffer:
         """At the capacity, or with a full heap, the batch must be taken; else the room grows."""
         if self.room >= self.capacity or self.heap_bytes > HEAP_BYTES_PER_BATCH:
             self.on_full(self)
+        if self.grid is None:
+            self._begin()
         if self.count >= self.room:
             room = min(self.capacity, max(FIRST_ROWS, self.room * GROWTH))
             self.grid[:, self.room : room] = self.blank
@@ -247,7 +266,8 @@ class RowBuffer:
         """From the next row on, this text column holds ``value`` unless a row says otherwise."""
         self.defaults[column] = value
         self._set_blank(column, value)
-        self.grid[column // COLUMN_STRIDE, self.count : self.room] = self.text(value)
+        if self.grid is not None:
+            self.grid[column // COLUMN_STRIDE, self.count : self.room] = self.text(value)
 
     def _set_blank(self, column: cython.Py_ssize_t, value: str) -> None:
         self.blank[column // COLUMN_STRIDE, 0] = self.text(value)
@@ -278,16 +298,27 @@ class RowBuffer:
             self.cells[base + column] = clip_int64(int(value))
         return 0
 
+    def is_nearly_full(self) -> bool:
+        """Time to take the batch: if it comes back before the next row, its cells are used again
+        while they are in the processor's caches."""
+        return self.count >= self.capacity - self.capacity // 4
+
     def take(self) -> Batch:
         """The rows so far. Codes of texts are void from here: ``batch_no`` tells."""
+        if self.grid is None:
+            self._begin()
         if cython.compiled:
             self._cut_heaps()
+        if not self.has_been_full and self.is_nearly_full():
+            self.has_been_full = True
+            self.spares = []  # the small pages go with this batch
         taken = Batch(self)
         self.batch_no += 1
         self.count = 0
         self.pool = {}
-        self._begin()
+        self.grid = None
+        self.room = 0
+        self._begin_heaps()
         for column, value in self.defaults.items():
             self._set_blank(column, value)
-            self.grid[column // COLUMN_STRIDE, : self.room] = self.text(value)
         return taken
