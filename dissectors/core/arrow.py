@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from dissectors.core.columns import NULL_CELL, is_blank, renumber
+from dissectors.core.columns import NULL_CELL, is_blank
 from dissectors.core.rows import ROWS_PER_BATCH, Batch
-from dissectors.core.texts import encode_all
+from dissectors.core.texts import encode_all, number_texts
 from dissectors.core.words import vocabulary
 from dissectors.tables import Column, Table
 
@@ -91,12 +91,7 @@ def _nulls(arrow_type: pa.DataType, count: int) -> pa.Array:
 def _dictionary(
     codes: np.ndarray, spellings: list[str], validity: pa.Buffer | None, absent_count: int
 ) -> pa.Array:
-    """Only the strings in use enter the column's dictionary: the pool has those of all columns."""
-    numbers = np.empty(len(codes), dtype=np.int32)
-    known = np.full(len(spellings), -1, dtype=np.int32)
-    used = [""] * renumber(codes, numbers, known)
-    for code in np.flatnonzero(known >= 0).tolist():
-        used[known[code]] = spellings[code]
+    numbers, used = number_texts(codes, spellings)
     buffers = [validity, pa.py_buffer(numbers)]
     indices = pa.Array.from_buffers(pa.int32(), len(codes), buffers, absent_count)
     return pa.DictionaryArray.from_arrays(indices, _texts(used), safe=False)

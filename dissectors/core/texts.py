@@ -1,8 +1,10 @@
-"""Texts as octets, many at a time."""
+"""Texts as octets or numbers, many at a time."""
 
 from __future__ import annotations
 
 import numpy as np
+
+from dissectors.core.columns import renumber
 
 
 def encode_all(texts: list[str]) -> tuple[bytes, np.ndarray]:
@@ -17,3 +19,14 @@ def encode_all(texts: list[str]) -> tuple[bytes, np.ndarray]:
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
     return octets, offsets
+
+
+def number_texts(codes: np.ndarray, spellings: list[str]) -> tuple[np.ndarray, list[str]]:
+    """The codes of a column numbered anew, 0 where absent, and the texts by number: only those
+    in use, because the pool that codes are of has the texts of all columns."""
+    numbers = np.empty(len(codes), dtype=np.int32)
+    known = np.full(len(spellings), -1, dtype=np.int32)
+    used = [""] * renumber(codes, numbers, known)
+    for code in np.flatnonzero(known >= 0).tolist():
+        used[known[code]] = spellings[code]
+    return numbers, used

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from amqpscope.cli.main import COMMANDS
+from dissectors.parquet.packing import is_compiled
 from dissectors.tables import CORE_TABLES
 from tests.builders.talk import Talk, pcap_bytes
 from tests.samples import entry, parts, sample
@@ -44,16 +45,31 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_dissect_loads_no_data_frames(tmp_path: Path) -> None:
-    """Pandas and the function registry of Arrow take longer to load than most captures to read."""
+def loaded_by_dissect(out: Path) -> set[str]:
+    """The modules that a process has when it has written a sample's tables."""
+    command = ["dissect", sample(PUBLISH_CONFIRM), "-o", str(out)]
     code = (
         "import sys\nfrom amqpscope.cli.main import cli\n"
-        f"try: cli(['dissect', {str(sample(PUBLISH_CONFIRM))!r}, '-o', {str(tmp_path)!r}])\n"
+        f"try: cli({command!r})\n"
         "except SystemExit as end: assert not end.code\n"
-        "print(sorted({'pandas', 'pyarrow.compute', 'pyspark'} & set(sys.modules)))"
+        "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert (out / "frames.parquet").exists(), done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_dissect_loads_no_data_frames(tmp_path: Path) -> None:
+    """Pandas and the function registry of Arrow take longer to load than most captures to read."""
+    assert not {"pandas", "pyarrow.compute", "pyspark"} & loaded_by_dissect(tmp_path)
+
+
+@pytest.mark.skipif(not is_compiled(), reason="as plain Python, Arrow writes Parquet")
+def test_parquet_needs_no_arrow(tmp_path: Path) -> None:
+    """Neither do the summary and its text, and Arrow takes longer to load than most captures."""
+    loaded = loaded_by_dissect(tmp_path)
+    assert "dissectors.parquet.file" in loaded
+    assert "pyarrow" not in loaded
 
 
 def test_version_names_the_backend() -> None:
