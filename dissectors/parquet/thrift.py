@@ -13,6 +13,7 @@ from typing import NamedTuple
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 STOP = b"\x00"
 LONG_LIST = 15
+_OCTETS = [bytes((number,)) for number in range(256)]
 
 
 class Value(NamedTuple):
@@ -24,6 +25,8 @@ class Value(NamedTuple):
 
 def varint(number: int) -> bytes:
     """An unsigned number, seven bits an octet, least significant first."""
+    if number <= 0x7F:  # most of them
+        return _OCTETS[number]
     octets = bytearray()
     while number > 0x7F:
         octets.append(number & 0x7F | 0x80)
@@ -69,6 +72,6 @@ def struct(*fields: tuple[int, Value | None]) -> Value:
     for field_id, value in fields:
         if value is not None:
             # Ids of Parquet's structs never lie more than 15 apart: the short form always holds.
-            parts += [bytes(((field_id - last_id) << 4 | value.kind,)), value.octets]
+            parts += [_OCTETS[(field_id - last_id) << 4 | value.kind], value.octets]
             last_id = field_id
     return Value(STRUCT, b"".join([*parts, STOP]))
