@@ -7,7 +7,6 @@ It holds facts; words and layout are ``terminal.py``'s.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -28,39 +27,39 @@ PROBLEM_COLUMNS = ("code", "severity", "detail", "packet_no", "bytes_affected")
 LEDGER_COLUMNS = ("decoded_bytes", "skipped_bytes", "missing_bytes", "leftover_bytes")
 
 
-@dataclass(slots=True)
 class Deed:
     """Transfers of one kind, direction and outcome."""
 
-    count: int = 0
-    body_bytes: int = 0
+    def __init__(self) -> None:
+        self.count = 0
+        self.body_bytes = 0
 
 
-@dataclass(slots=True)
 class ConnectionSummary:
-    row: dict[str, Any]
-    deeds: dict[tuple[str, str, str | None], Deed] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    error_count: int = 0
+    def __init__(self) -> None:
+        self.row: dict[str, Any] = {}
+        self.deeds: dict[tuple[str, str, str | None], Deed] = {}
+        self.errors: list[str] = []
+        self.error_count = 0
 
 
-@dataclass(slots=True)
 class ProblemGroup:
-    code: str
-    severity: str
-    count: int = 0
-    bytes_affected: int = 0
-    example: str | None = None
-    example_packet_no: int | None = None
+    def __init__(self, first: dict[str, Any]) -> None:
+        self.code: str = first["code"]
+        self.severity: str = first["severity"]
+        self.count = 0
+        self.bytes_affected = 0
+        self.example: str | None = first["detail"]
+        self.example_packet_no: int | None = first["packet_no"]
 
 
-@dataclass(slots=True)
 class Ledger:
-    stream_bytes: int = 0
-    decoded_bytes: int = 0
-    skipped_bytes: int = 0
-    missing_bytes: int = 0
-    leftover_bytes: int = 0
+    def __init__(self) -> None:
+        self.stream_bytes = 0
+        self.decoded_bytes = 0
+        self.skipped_bytes = 0
+        self.missing_bytes = 0
+        self.leftover_bytes = 0
 
     @property
     def is_balanced(self) -> bool:
@@ -102,7 +101,7 @@ class Summary:
     def _connection(self, connection_id: str) -> ConnectionSummary | None:
         found = self.connections.get(connection_id)
         if found is None and len(self.connections) < MAX_CONNECTIONS_KEPT:
-            found = self.connections[connection_id] = ConnectionSummary({})
+            found = self.connections[connection_id] = ConnectionSummary()
         return found
 
     def _add_connections(self, batch: Batch) -> None:
@@ -156,13 +155,7 @@ class Summary:
         for row in read_rows(batch, PROBLEM_COLUMNS):
             group = self.problems.get(row["code"])
             if group is None:
-                group = ProblemGroup(
-                    row["code"],
-                    row["severity"],
-                    example=row["detail"],
-                    example_packet_no=row["packet_no"],
-                )
-                self.problems[row["code"]] = group
+                group = self.problems[row["code"]] = ProblemGroup(row)
             group.count += 1
             group.bytes_affected += row["bytes_affected"] or 0
 
