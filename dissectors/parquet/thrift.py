@@ -7,6 +7,7 @@ is written. Writing only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 # Kinds of values in field and list headers (Thrift compact protocol, "Struct encoding").
@@ -40,10 +41,12 @@ def zigzag(number: int) -> bytes:
     return varint(number << 1 if number >= 0 else (-number << 1) - 1)
 
 
+@lru_cache(maxsize=1024)  # all columns say much the same
 def i32(number: int) -> Value:
     return Value(I32, zigzag(number))
 
 
+@lru_cache(maxsize=1024)
 def i64(number: int) -> Value:
     return Value(I64, zigzag(number))
 
