@@ -65,6 +65,8 @@ $(VENV)/.built: $(VENV)/.installed $(HOT)
 	@echo "building the compiled backend (plain Python is used where that fails)"
 	@mkdir -p build
 	@$(PY) setup.py --quiet build_ext --inplace >build/build.log 2>&1 || cat build/build.log
+	@# Python does that by itself where it may write beside the sources, and where it was not told not to.
+	@$(PY) -m compileall -q -j 0 amqpscope dissectors replay spark_etl
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed

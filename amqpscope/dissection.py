@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import dissectors
 from amqpscope.progress import Progress
@@ -13,11 +13,10 @@ from dissectors.options import Options
 from dissectors.writers import write_tables
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     captures: tuple[str, ...]
     summary: Summary
-    row_counts: dict[str, int] = field(default_factory=dict)
+    row_counts: dict[str, int]
     directory: str | None = None
     file_format: str | None = None
     # Why no packet at all could be read, if so.

@@ -15,9 +15,9 @@ import dissectors
 from amqpscope.dissection import rare_collections
 from amqpscope.progress import Progress
 from amqpscope.reports.aligned import AlignedTable
+from dissectors.arrow_files import CsvTable, JsonLinesTable, TableWriter
 from dissectors.core.arrow import to_arrow
 from dissectors.options import Options
-from dissectors.table_files import CsvTable, JsonLinesTable, TableWriter
 from dissectors.tables import TABLES, Table
 
 FORMATS: dict[str, Callable[[Table, IO[bytes]], TableWriter]] = {

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import NamedTuple
 
 # IANA: amqp and amqps. Only used to tell who is the server and what deserves a row when no
 # AMQP is found; AMQP itself is found on any port.
 AMQP_PORTS = frozenset({5671, 5672})
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     # port → dialect forced by the user; None = AMQP for sure, dialect to be found.
-    forced_ports: dict[int, str | None] = field(default_factory=dict)
+    forced_ports: Mapping[int, str | None] = {}
     has_payloads: bool = False
     keylog: str | None = None
 

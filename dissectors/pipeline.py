@@ -7,21 +7,21 @@ from capture files (``Dissection``) or, sorted by flow, from another process (``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from dissectors.capture import CaptureError, open_packets
 from dissectors.capture.chunks import ChunkSource
 from dissectors.capture.decap import PacketView
 from dissectors.capture.paths import STDIN
-from dissectors.core.arrow import to_arrow
 from dissectors.core.rows import Batch
 from dissectors.options import Options
 from dissectors.sink import Sink
 from dissectors.tap import Tap
 from dissectors.tls.keylog import KeyLog
 from dissectors.tracker import Tracker
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 STDIN_NAME = "standard input"
 # A capture in which nothing happened is no trouble.
@@ -72,6 +72,9 @@ class Dissection:
         return self.source.total_bytes
 
     def __iter__(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        # Here, because loading Arrow takes longer than dissecting most captures.
+        from dissectors.core.arrow import to_arrow
+
         for name, batch in self.batches():
             record_batch = to_arrow(batch)
             batch.release()

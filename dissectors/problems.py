@@ -7,11 +7,10 @@ for the tables: ``info`` nothing is wrong with them, ``warning`` something could
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemCode:
+class ProblemCode(NamedTuple):
     code: str
     severity: str
     meaning: str

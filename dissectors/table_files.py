@@ -1,30 +1,21 @@
-"""One table, one file: the formats, and who writes them.
+"""One table, one file: opens it for batches of cells, whatever the format.
 
-Rows come as batches of cells (``open_table``) or as Arrow batches (the classes). It knows formats,
-not what the rows mean.
+It knows formats, not what the rows mean. Those that Arrow writes are in ``arrow_files.py``.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Protocol
 
-import pyarrow as pa
-
-from dissectors.core.arrow import arrow_schema, to_arrow
 from dissectors.core.rows import Batch
-from dissectors.parquet.file import ZSTD_LEVEL, ParquetFile
+from dissectors.parquet.file import ParquetFile
 from dissectors.parquet.packing import is_compiled
 from dissectors.tables import SCHEMA_VERSION, Table
 
+FORMATS = ("parquet", "csv", "jsonl")
 SCHEMA_VERSION_KEY = "amqpscope.schema_version"
-_NOTES = {SCHEMA_VERSION_KEY: str(SCHEMA_VERSION)}
-# Texts repeat, so a dictionary shrinks them; strings and hashes are mostly unique.
-_DICTIONARY_KINDS = ("word", "text")
-# Times, numbers and offsets grow in small steps: their differences are short.
-_DELTA_KINDS = ("int64", "int32")
+NOTES = {SCHEMA_VERSION_KEY: str(SCHEMA_VERSION)}
 
 
 class BatchWriter(Protocol):
@@ -35,51 +26,13 @@ class BatchWriter(Protocol):
     def close(self) -> None: ...
 
 
-class TableWriter(Protocol):
-    """Takes Arrow's."""
-
-    def write(self, batch: pa.RecordBatch) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class ParquetTable:
-    """Arrow's encoder."""
-
-    def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
-        import pyarrow.parquet as pq
-
-        # Nullable throughout: one absent value in one row must not cost the whole file.
-        self._schema = pa.schema([f.with_nullable(True) for f in arrow_schema(table)])
-        self._writer = pq.ParquetWriter(
-            path,
-            self._schema,
-            compression="zstd",
-            compression_level=ZSTD_LEVEL,
-            # Without the Arrow schema, dictionary columns read back as plain strings.
-            store_schema=False,
-            use_dictionary=[c.name for c in table.columns if c.kind in _DICTIONARY_KINDS],
-            column_encoding={
-                c.name: "DELTA_BINARY_PACKED" for c in table.columns if c.kind in _DELTA_KINDS
-            },
-            write_statistics=[c.name for c in table.columns if c.kind in _DELTA_KINDS],
-        )
-        self._writer.add_key_value_metadata(_NOTES)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
 class CellParquetTable:
     """Our own encoder, which makes the same columns without a detour through Arrow."""
 
     def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
         self._is_ours = isinstance(path, Path)
         self._file = path.open("wb") if isinstance(path, Path) else path
-        self._writer = ParquetFile(self._file, table, _NOTES)
+        self._writer = ParquetFile(self._file, table, NOTES)
 
     def write(self, batch: Batch) -> None:
         self._writer.write(batch)
@@ -90,83 +43,11 @@ class CellParquetTable:
             self._file.close()
 
 
-class CsvTable:
-    """RFC 4180 with a header line. An absent value is empty, an empty string is ``""``."""
-
-    def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
-        import pyarrow.csv as pc
-
-        self._schema = _plain_schema(table, binary=pa.string())
-        self._writer = pc.CSVWriter(path, self._schema)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(_plain_batch(batch, self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class JsonLinesTable:
-    """One JSON object per line; octets are hex. A file that was open before stays open."""
-
-    def __init__(self, table: Table, path: Path | IO[bytes]) -> None:
-        self._is_ours = isinstance(path, Path)
-        self._file = path.open("wb") if isinstance(path, Path) else path
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
-        self._file.writelines(encode.encode(row).encode() + b"\n" for row in batch.to_pylist())
-
-    def close(self) -> None:
-        if self._is_ours:
-            self._file.close()
-        else:
-            self._file.flush()
-
-
-class Converted:
-    """Batches of cells for a writer that takes Arrow's."""
-
-    def __init__(self, writer: TableWriter) -> None:
-        self._writer = writer
-
-    def write(self, batch: Batch) -> None:
-        self._writer.write(to_arrow(batch))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-FORMATS: dict[str, Callable[[Table, Path | IO[bytes]], TableWriter]] = {
-    "parquet": ParquetTable,
-    "csv": CsvTable,
-    "jsonl": JsonLinesTable,
-}
-
-
 def open_table(table: Table, path: Path | IO[bytes], file_format: str = "parquet") -> BatchWriter:
     """Our own encoder runs where it is compiled; as plain Python, Arrow's is faster."""
     if file_format == "parquet" and is_compiled():
         return CellParquetTable(table, path)
-    return Converted(FORMATS[file_format](table, path))
+    # Here, because loading Arrow takes longer than dissecting most captures.
+    from dissectors.arrow_files import WRITERS, Converted
 
-
-def _plain_schema(table: Table, binary: pa.DataType) -> pa.Schema:
-    fields = []
-    for field in arrow_schema(table):
-        field = field.with_nullable(True)
-        if pa.types.is_dictionary(field.type):
-            field = field.with_type(field.type.value_type)
-        elif pa.types.is_binary(field.type):
-            field = field.with_type(binary)
-        fields.append(field)
-    return pa.schema(fields)
-
-
-def _plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    arrays = []
-    for column, field in zip(batch.columns, schema, strict=True):
-        if pa.types.is_binary(column.type):
-            column = pa.array([None if v is None else v.hex() for v in column.to_pylist()])
-        arrays.append(column.cast(field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return Converted(WRITERS[file_format](table, path))

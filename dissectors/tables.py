@@ -10,7 +10,7 @@ Identifiers are numbered within their connection: (connection_id, session_id),
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SCHEMA_VERSION = 1
 
@@ -24,26 +24,29 @@ SCHEMA_VERSION = 1
 KINDS = ("int64", "int32", "bool", "ratio", "word", "text", "string", "hash", "bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     name: str
     kind: str
     doc: str
     is_nullable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
-    name: str
-    doc: str
-    columns: tuple[Column, ...]
+    def __init__(self, name: str, doc: str, columns: tuple[Column, ...]) -> None:
+        self.name = name
+        self.doc = doc
+        self.columns = columns
+        self._places = {column.name: place for place, column in enumerate(columns)}
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r})"
 
     def index(self, column: str) -> int:
         """Position of a column by name; an unknown name is a bug and raises."""
-        return self.names().index(column)
+        return self._places[column]
 
     def names(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.columns)
+        return tuple(self._places)
 
 
 def _table(name: str, doc: str, *columns: tuple[str, str, str]) -> Table:

@@ -9,8 +9,6 @@ gives. What a file looks like inside is ``table_files``' matter.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -40,15 +38,30 @@ def write_tables(
         if target.exists() and not target.is_dir():
             raise WriteError(f"{directory}: is there already and is no folder")
         target.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        aside = _make_folder_beside(target)
         row_counts = _write_aside(batches, aside, file_format, watch)
         _move_into_place(aside, target, file_format)
     except OSError as failure:
         raise WriteError(f"{directory}: cannot be written: {_reason(failure)}") from failure
     finally:
         if aside is not None:
-            shutil.rmtree(aside, ignore_errors=True)
+            _remove(aside)
     return row_counts
+
+
+def _make_folder_beside(target: Path) -> Path:
+    """For nobody else to look into before it is whole."""
+    folder = target.parent / f".{target.name}.{os.urandom(8).hex()}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def _remove(aside: Path) -> None:
+    """As far as that can be done: it holds only what could not be moved into place."""
+    with suppress(OSError):
+        for path in aside.iterdir():
+            path.unlink()
+        aside.rmdir()
 
 
 def _reason(failure: OSError) -> str:
@@ -83,8 +96,10 @@ def _move_into_place(aside: Path, target: Path, file_format: str) -> None:
     for name in TABLES:
         path = aside / f"{name}.{file_format}"
         old = target / path.name
-        if old.is_dir():
-            shutil.rmtree(old)  # a table that Spark wrote as a folder
+        if old.is_dir():  # a table that Spark wrote
+            import shutil  # which loads every way to compress; rare
+
+            shutil.rmtree(old)
         if path.exists():
             os.replace(path, old)
         else:

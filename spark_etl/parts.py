@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dissectors.table_files import ParquetTable
+from dissectors.arrow_files import ParquetTable
 from dissectors.tables import TABLES, Table
 from spark_etl.storage import Folder
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from dissectors.arrow_files import ParquetTable
 from dissectors.core.arrow import to_arrow
 from dissectors.core.rows import Batch
-from dissectors.table_files import ParquetTable, open_table
+from dissectors.table_files import open_table
 from spark_etl.parts import Part, PartWriter
 from spark_etl.storage import Folder
 

@@ -6,6 +6,7 @@ interrupted.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -18,6 +19,8 @@ from amqpscope import __version__
 COMMANDS = ("dissect", "analyze", "demo", "replay")
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
+# So many new objects between two searches for cycles: while a command loads they are modules'.
+OBJECTS_PER_COLLECTION = 100_000
 
 
 class Commands(click.Group):
@@ -79,6 +82,7 @@ def cli() -> None:
 
 
 def main() -> None:
+    gc.set_threshold(OBJECTS_PER_COLLECTION)
     # No command does linear algebra: its threads would only spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.stdout is None:  # closed by the caller (`>&-`)
@@ -89,3 +93,6 @@ def main() -> None:
         _drop_output()
         click.echo(f"amqpscope: {failure.strerror or failure}", err=True)
         sys.exit(EXIT_MISTAKE)
+    finally:
+        # What is left goes with the process: no search for cycles in it before that.
+        gc.freeze()

@@ -7,63 +7,59 @@ It holds facts; words and layout are ``terminal.py``'s.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from dissectors.core.arrow import to_arrow
+from dissectors.core.reading import read_choices, read_numbers, read_rows
 from dissectors.core.rows import Batch
 
 MAX_CONNECTIONS_KEPT = 1000
 MAX_ERRORS_KEPT = 8
-# A whole batch of connections as Python objects would take hundreds of megabytes.
-ROWS_AT_ONCE = 1000
-
 # Combinations of keys that are counted without sorting.
 MAX_COMBINATIONS = 1 << 16
 # What is counted of transfers, the one large table that is looked at.
 DEED_KEYS = ("connection_id", "kind", "direction", "outcome")
-TRANSFER_COLUMNS = (*DEED_KEYS, "body_bytes")
+# What is looked at of the small tables, besides connections, which are shown in full.
+END_COLUMNS = ("connection_id", "end_initiator", "end_code", "end_condition", "end_reason")
+PROBLEM_COLUMNS = ("code", "severity", "detail", "packet_no", "bytes_affected")
 LEDGER_COLUMNS = ("decoded_bytes", "skipped_bytes", "missing_bytes", "leftover_bytes")
 
 
-@dataclass(slots=True)
 class Deed:
     """Transfers of one kind, direction and outcome."""
 
-    count: int = 0
-    body_bytes: int = 0
+    def __init__(self) -> None:
+        self.count = 0
+        self.body_bytes = 0
 
 
-@dataclass(slots=True)
 class ConnectionSummary:
-    row: dict[str, Any]
-    deeds: dict[tuple[str, str, str | None], Deed] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    error_count: int = 0
+    def __init__(self) -> None:
+        self.row: dict[str, Any] = {}
+        self.deeds: dict[tuple[str, str, str | None], Deed] = {}
+        self.errors: list[str] = []
+        self.error_count = 0
 
 
-@dataclass(slots=True)
 class ProblemGroup:
-    code: str
-    severity: str
-    count: int = 0
-    bytes_affected: int = 0
-    example: str | None = None
-    example_packet_no: int | None = None
+    def __init__(self, first: dict[str, Any]) -> None:
+        self.code: str = first["code"]
+        self.severity: str = first["severity"]
+        self.count = 0
+        self.bytes_affected = 0
+        self.example: str | None = first["detail"]
+        self.example_packet_no: int | None = first["packet_no"]
 
 
-@dataclass(slots=True)
 class Ledger:
-    stream_bytes: int = 0
-    decoded_bytes: int = 0
-    skipped_bytes: int = 0
-    missing_bytes: int = 0
-    leftover_bytes: int = 0
+    def __init__(self) -> None:
+        self.stream_bytes = 0
+        self.decoded_bytes = 0
+        self.skipped_bytes = 0
+        self.missing_bytes = 0
+        self.leftover_bytes = 0
 
     @property
     def is_balanced(self) -> bool:
@@ -95,7 +91,7 @@ class Summary:
     def add(self, table: str, batch: Batch) -> None:
         adder = self._adders.get(table)
         if adder is not None:
-            adder(to_arrow(batch, TRANSFER_COLUMNS if table == "transfers" else None))
+            adder(batch)
 
     def rows(self) -> list[ConnectionSummary]:
         """The kept connections whose row has come, in order of time."""
@@ -105,11 +101,11 @@ class Summary:
     def _connection(self, connection_id: str) -> ConnectionSummary | None:
         found = self.connections.get(connection_id)
         if found is None and len(self.connections) < MAX_CONNECTIONS_KEPT:
-            found = self.connections[connection_id] = ConnectionSummary({})
+            found = self.connections[connection_id] = ConnectionSummary()
         return found
 
-    def _add_connections(self, batch: pa.RecordBatch) -> None:
-        for row in _rows(batch):
+    def _add_connections(self, batch: Batch) -> None:
+        for row in read_rows(batch):
             self.connection_count += 1
             self.dialects[row["dialect"]] += 1
             self.frame_count += row["frame_count"] or 0
@@ -120,15 +116,15 @@ class Summary:
             if kept is not None:
                 kept.row = row
 
-    def _add_sessions(self, batch: pa.RecordBatch) -> None:
+    def _add_sessions(self, batch: Batch) -> None:
         self._add_errors(batch, "channel", "channel")
 
-    def _add_links(self, batch: pa.RecordBatch) -> None:
+    def _add_links(self, batch: Batch) -> None:
         self._add_errors(batch, "link", "name")
 
-    def _add_errors(self, batch: pa.RecordBatch, what: str, key: str) -> None:
+    def _add_errors(self, batch: Batch, what: str, key: str) -> None:
         """Ends that blame somebody: a 1.0 condition, or a 0-9 reply code that is not success."""
-        for row in _rows(batch):
+        for row in read_rows(batch, (*END_COLUMNS, key)):
             code = row.get("end_code")
             condition = row["end_condition"]
             if condition is None and (code is None or code < 300):
@@ -142,7 +138,7 @@ class Summary:
                 by = f" by {row['end_initiator']}" if row["end_initiator"] else ""
                 kept.errors.append(f"{what} {row[key]} ended{by}: {said}")
 
-    def _add_transfers(self, batch: pa.RecordBatch) -> None:
+    def _add_transfers(self, batch: Batch) -> None:
         for values, count, body_bytes in count_by(batch, DEED_KEYS, "body_bytes"):
             connection_id, kind, direction, outcome = values
             key = (kind or "", direction or "", outcome)
@@ -155,44 +151,31 @@ class Summary:
                 deed.count += count
                 deed.body_bytes += body_bytes
 
-    def _add_problems(self, batch: pa.RecordBatch) -> None:
-        for row in _rows(batch):
+    def _add_problems(self, batch: Batch) -> None:
+        for row in read_rows(batch, PROBLEM_COLUMNS):
             group = self.problems.get(row["code"])
             if group is None:
-                group = ProblemGroup(
-                    row["code"],
-                    row["severity"],
-                    example=row["detail"],
-                    example_packet_no=row["packet_no"],
-                )
-                self.problems[row["code"]] = group
+                group = self.problems[row["code"]] = ProblemGroup(row)
             group.count += 1
             group.bytes_affected += row["bytes_affected"] or 0
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-        yield from batch.slice(start, ROWS_AT_ONCE).to_pylist()
-
-
 def count_by(
-    batch: pa.RecordBatch, keys: tuple[str, ...], summed: str
+    batch: Batch, keys: tuple[str, ...], summed: str
 ) -> list[tuple[tuple[str | None, ...], int, int]]:
-    """(key values, rows, sum) per combination of dictionary columns, without touching rows."""
+    """(key values, rows, sum) per combination of words and texts, without touching rows."""
     combined = np.zeros(batch.num_rows, dtype=np.int64)
     spellings: list[list[str | None]] = []
     for key in keys:
-        column = batch.column(key)
-        words: list[str | None] = [None, *column.dictionary.to_pylist()]
-        codes = _filled(column.indices, -1) + 1
-        combined = combined * len(words) + codes
+        numbers, words = read_choices(batch, key)
+        combined = combined * len(words) + numbers
         spellings.append(words)
     codes_in_use = None
     if prod(map(len, spellings)) > MAX_COMBINATIONS:
         codes_in_use, combined = np.unique(combined, return_inverse=True)
     counts = np.bincount(combined)
     places = np.flatnonzero(counts)
-    sums = _sums(combined, _filled(batch.column(summed), 0))[places]
+    sums = _sums(combined, read_numbers(batch, summed, absent=0))[places]
     unique = places if codes_in_use is None else codes_in_use
     found = []
     for code, count, total in zip(
@@ -211,16 +194,3 @@ def _sums(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     low = np.bincount(codes, weights & 0xFFFFFFFF).astype(np.int64)
     high = np.bincount(codes, weights >> 32).astype(np.int64)
     return (high << 32) + low
-
-
-def _filled(numbers: pa.Array, absent: int) -> np.ndarray:
-    """Whole numbers with ``absent`` for null. Read from the buffers: Array.fill_null, is_valid
-    and to_numpy would import pyarrow.compute and pandas, which takes longer than most captures."""
-    validity, data = numbers.buffers()
-    values = np.frombuffer(data, str(numbers.type))
-    first, last = numbers.offset, numbers.offset + len(numbers)
-    values = values[first:last]
-    if not numbers.null_count:
-        return values
-    bits = np.unpackbits(np.frombuffer(validity, np.uint8), count=last, bitorder="little")
-    return np.where(bits[first:].view(np.bool_), values, absent)

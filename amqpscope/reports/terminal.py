@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -63,7 +62,7 @@ def as_json(result: Result) -> str:
             "other_connection_count": summary.other_connection_count,
             "frame_count": summary.frame_count,
             "ledger": {
-                **dataclasses.asdict(summary.ledger),
+                **vars(summary.ledger),
                 "is_balanced": summary.ledger.is_balanced,
             },
             "transfers": _deeds_json(summary.deeds),
@@ -71,7 +70,7 @@ def as_json(result: Result) -> str:
                 {**c.row, "transfers": _deeds_json(c.deeds), "errors": c.errors}
                 for c in summary.rows()
             ],
-            "problems": [dataclasses.asdict(p) for p in _sorted_problems(summary)],
+            "problems": [vars(p) for p in _sorted_problems(summary)],
             "tables": {
                 "directory": result.directory,
                 "format": result.file_format,
@@ -85,7 +84,7 @@ def as_json(result: Result) -> str:
 
 def _deeds_json(deeds: dict[tuple[str, str, str | None], Deed]) -> list[dict[str, Any]]:
     return [
-        {"kind": kind, "direction": direction, "outcome": outcome, **dataclasses.asdict(deed)}
+        {"kind": kind, "direction": direction, "outcome": outcome, **vars(deed)}
         for (kind, direction, outcome), deed in deeds.items()
     ]
 

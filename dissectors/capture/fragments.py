@@ -7,7 +7,6 @@ A fragment that the capture cut short does not spoil the datagram: it is given u
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 
 MAX_DATAGRAMS = 4096
 MAX_WAITING_BYTES = 16 * 1024 * 1024
@@ -20,16 +19,16 @@ MAX_DATAGRAM_BYTES = 65_535
 MAX_REPORTS = 100
 
 
-@dataclass(slots=True)
 class _Datagram:
-    first_ts_ns: int
-    capture: str | None
-    # offset → (size on the wire, captured bytes)
-    parts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
-    wire_bytes: int = 0
-    waiting_bytes: int = 0
-    total: int = -1
-    protocol: int = -1
+    def __init__(self, first_ts_ns: int, capture: str | None) -> None:
+        self.first_ts_ns = first_ts_ns
+        self.capture = capture
+        # offset → (size on the wire, captured bytes)
+        self.parts: dict[int, tuple[int, bytes]] = {}
+        self.wire_bytes = 0
+        self.waiting_bytes = 0
+        self.total = -1
+        self.protocol = -1
 
 
 class FragmentTable:

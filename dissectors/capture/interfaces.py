@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 ByteOrder = Literal["little", "big"]
@@ -19,14 +18,14 @@ OPT_IF_TSRESOL = 9
 OPT_IF_TSOFFSET = 14
 
 
-@dataclass(slots=True)
 class Interface:
-    link_type: int
-    snap_length: int
-    name: str = ""
-    resolution: int = DEFAULT_RESOLUTION
-    offset_seconds: int = 0
-    is_checked: bool = False
+    def __init__(self, link_type: int, snap_length: int) -> None:
+        self.link_type = link_type
+        self.snap_length = snap_length
+        self.name = ""
+        self.resolution = DEFAULT_RESOLUTION
+        self.offset_seconds = 0
+        self.is_checked = False
 
     @property
     def tick_ns(self) -> int:

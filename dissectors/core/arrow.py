@@ -8,10 +8,9 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from dissectors.core.columns import NULL_CELL, is_blank, renumber
-from dissectors.core.rows import LOOSE, LOOSE_SIZE_BITS, ROWS_PER_BATCH, Batch
-from dissectors.core.texts import encode_all
-from dissectors.core.words import vocabulary
+from dissectors.core.columns import NULL_CELL, is_blank
+from dissectors.core.rows import ROWS_PER_BATCH, Batch
+from dissectors.core.texts import coded, encode_all, number_texts
 from dissectors.tables import Column, Table
 
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -58,9 +57,7 @@ def _column(column: Column, batch: Batch, position: int) -> pa.Array:
     absent_count = int(np.count_nonzero(is_absent))
     validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little")) if absent_count else None
     if kind in ("word", "text"):
-        spellings = vocabulary() if kind == "word" else batch.texts
-        if kind == "text" and batch.heaps[position]:
-            values, spellings = _tied(values, spellings, batch.heaps[position])
+        values, spellings = coded(batch, position)
         return _dictionary(values, spellings, validity, absent_count)
     if kind in ("string", "bytes"):
         lengths = np.where(is_absent, 0, values) if absent_count else values
@@ -93,32 +90,10 @@ def _nulls(arrow_type: pa.DataType, count: int) -> pa.Array:
 def _dictionary(
     codes: np.ndarray, spellings: list[str], validity: pa.Buffer | None, absent_count: int
 ) -> pa.Array:
-    """Only the strings in use enter the column's dictionary: the pool has those of all columns."""
-    numbers = np.empty(len(codes), dtype=np.int32)
-    known = np.full(len(spellings), -1, dtype=np.int32)
-    used = [""] * renumber(codes, numbers, known)
-    for code in np.flatnonzero(known >= 0).tolist():
-        used[known[code]] = spellings[code]
+    numbers, used = number_texts(codes, spellings)
     buffers = [validity, pa.py_buffer(numbers)]
     indices = pa.Array.from_buffers(pa.int32(), len(codes), buffers, absent_count)
     return pa.DictionaryArray.from_arrays(indices, _texts(used), safe=False)
-
-
-def _tied(
-    values: np.ndarray, spellings: list[str], heap: bytearray
-) -> tuple[np.ndarray, list[str]]:
-    """Cells and spellings in which loose texts have codes like all others."""
-    values, spellings = values.copy(), list(spellings)
-    codes: dict[bytes, int] = {}
-    for place in np.flatnonzero(values >= LOOSE).tolist():
-        start, size = divmod(int(values[place]) - LOOSE, 1 << LOOSE_SIZE_BITS)
-        octets = bytes(heap[start : start + size])
-        code = codes.get(octets)
-        if code is None:
-            code = codes[octets] = len(spellings)
-            spellings.append(octets.decode())
-        values[place] = code
-    return values, spellings
 
 
 def _texts(values: list[str]) -> pa.Array:

@@ -10,6 +10,7 @@ what they become is the business of ``core/arrow.py`` and ``parquet``.
 """
 
 import mmap
+from typing import Any
 
 import cython
 import numpy as np
@@ -121,7 +122,7 @@ class RowBuffer:
         self.defaults: dict = {}
         self.pool: dict = {}
         self.has_been_full = False
-        self.grid = None
+        self.grid: Any = None
         self.room = 0
         self._begin_heaps()
         self.on_full = on_full

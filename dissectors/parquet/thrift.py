@@ -7,12 +7,14 @@ is written. Writing only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 # Kinds of values in field and list headers (Thrift compact protocol, "Struct encoding").
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 STOP = b"\x00"
 LONG_LIST = 15
+_OCTETS = [bytes((number,)) for number in range(256)]
 
 
 class Value(NamedTuple):
@@ -24,6 +26,8 @@ class Value(NamedTuple):
 
 def varint(number: int) -> bytes:
     """An unsigned number, seven bits an octet, least significant first."""
+    if number <= 0x7F:  # most of them
+        return _OCTETS[number]
     octets = bytearray()
     while number > 0x7F:
         octets.append(number & 0x7F | 0x80)
@@ -37,10 +41,12 @@ def zigzag(number: int) -> bytes:
     return varint(number << 1 if number >= 0 else (-number << 1) - 1)
 
 
+@lru_cache(maxsize=1024)  # all columns say much the same
 def i32(number: int) -> Value:
     return Value(I32, zigzag(number))
 
 
+@lru_cache(maxsize=1024)
 def i64(number: int) -> Value:
     return Value(I64, zigzag(number))
 
@@ -69,6 +75,6 @@ def struct(*fields: tuple[int, Value | None]) -> Value:
     for field_id, value in fields:
         if value is not None:
             # Ids of Parquet's structs never lie more than 15 apart: the short form always holds.
-            parts += [bytes(((field_id - last_id) << 4 | value.kind,)), value.octets]
+            parts += [_OCTETS[(field_id - last_id) << 4 | value.kind], value.octets]
             last_id = field_id
     return Value(STRUCT, b"".join([*parts, STOP]))

@@ -8,12 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from amqpscope.cli.main import COMMANDS
+from dissectors.parquet.packing import is_compiled
 from dissectors.tables import CORE_TABLES
 from tests.builders.talk import Talk, pcap_bytes
 from tests.samples import entry, parts, sample
@@ -44,16 +46,31 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_dissect_loads_no_data_frames(tmp_path: Path) -> None:
-    """Pandas and the function registry of Arrow take longer to load than most captures to read."""
+def loaded_by_dissect(out: Path) -> set[str]:
+    """The modules that a process has when it has written a sample's tables."""
+    command = ["dissect", sample(PUBLISH_CONFIRM), "-o", str(out)]
     code = (
         "import sys\nfrom amqpscope.cli.main import cli\n"
-        f"try: cli(['dissect', {str(sample(PUBLISH_CONFIRM))!r}, '-o', {str(tmp_path)!r}])\n"
+        f"try: cli({command!r})\n"
         "except SystemExit as end: assert not end.code\n"
-        "print(sorted({'pandas', 'pyarrow.compute', 'pyspark'} & set(sys.modules)))"
+        "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert (out / "frames.parquet").exists(), done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_dissect_loads_no_data_frames(tmp_path: Path) -> None:
+    """Pandas and the function registry of Arrow take longer to load than most captures to read."""
+    assert not {"pandas", "pyarrow.compute", "pyspark"} & loaded_by_dissect(tmp_path)
+
+
+@pytest.mark.skipif(not is_compiled(), reason="as plain Python, Arrow writes Parquet")
+def test_parquet_needs_no_arrow(tmp_path: Path) -> None:
+    """Neither do the summary and its text, and Arrow takes longer to load than most captures."""
+    loaded = loaded_by_dissect(tmp_path)
+    assert "dissectors.parquet.file" in loaded
+    assert "pyarrow" not in loaded
 
 
 def test_version_names_the_backend() -> None:
@@ -224,6 +241,13 @@ def test_the_demo_goes_through_a_folder_and_joins_rotated_parts(tmp_path: Path) 
     }
 
 
+def wait_until_asleep(pid: int) -> None:
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "S":
+        assert time.monotonic() < deadline, "the process never waits"
+        time.sleep(0.01)
+
+
 def test_interrupted() -> None:
     """While it waits for more of a pipe."""
     hearing = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + MAIN
@@ -237,6 +261,8 @@ def test_interrupted() -> None:
         packets = Talk().open().say(0, bytes(400_000), 1000).packets
         process.stdin.write(pcap_bytes(packets))
         process.stdin.flush()
+        # A signal between Python's last look for signals and the reading would wait for more data.
+        wait_until_asleep(process.pid)
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b"amqpscope: interrupted\n"
         assert process.wait(60) == 130

@@ -15,6 +15,7 @@ from dissectors.amqp09.headers import ContentHeader, decode_header, encode_heade
 from dissectors.amqp09.properties import Properties, make_properties
 from dissectors.amqp09.property_memory import BASIC, PropertyMemory
 from dissectors.core.arrow import to_arrow
+from dissectors.core.reading import read_rows
 from dissectors.core.rows import RowBuffer, cell_of
 from dissectors.parquet.file import ParquetFile
 from dissectors.tables import FRAMES
@@ -91,10 +92,11 @@ def test_fields_of_frames(names: list[dict[str, Any] | None], size: int) -> None
     """In the table stands what the list itself says, whichever way the batch is written."""
     memory = PropertyMemory()
     frames = RowBuffer(FRAMES, lambda _buffer: None)
-    shown = []
+    shown: list[str | None] = []
     out = io.BytesIO()
     file = ParquetFile(out, FRAMES, {})
-    by_arrow = []
+    by_arrow: list[str | None] = []
+    read: list[str | None] = []
     for number, given_names in enumerate(names, 1):
         base = frames.new_row()
         shown.append(None)
@@ -107,10 +109,11 @@ def test_fields_of_frames(names: list[dict[str, Any] | None], size: int) -> None
         if number % size == 0 or number == len(names):
             batch = frames.take()
             by_arrow += to_arrow(batch).column("fields").to_pylist()
+            read += [row["fields"] for row in read_rows(batch, ["fields"])]
             file.write(batch)
             batch.release()
     file.close()
-    assert by_arrow == shown
+    assert by_arrow == read == shown
     assert pq.read_table(out, columns=["fields"]).column("fields").to_pylist() == shown
 
 
