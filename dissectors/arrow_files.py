@@ -20,8 +20,13 @@ from dissectors.tables import Table
 
 # Texts repeat, so a dictionary shrinks them; strings and hashes are mostly unique.
 _DICTIONARY_KINDS = ("word", "text")
-# Times, numbers and offsets grow in small steps: their differences are short.
-_DELTA_KINDS = ("int64", "int32")
+# Times, numbers and offsets grow in small steps: their differences are short. So are those of
+# strings' lengths.
+_NUMBER_KINDS = ("int64", "int32")
+_ENCODINGS = {
+    **dict.fromkeys(_NUMBER_KINDS, "DELTA_BINARY_PACKED"),
+    **dict.fromkeys(("string", "hash", "bytes"), "DELTA_LENGTH_BYTE_ARRAY"),
+}
 
 
 class TableWriter(Protocol):
@@ -49,9 +54,9 @@ class ParquetTable:
             store_schema=False,
             use_dictionary=[c.name for c in table.columns if c.kind in _DICTIONARY_KINDS],
             column_encoding={
-                c.name: "DELTA_BINARY_PACKED" for c in table.columns if c.kind in _DELTA_KINDS
+                c.name: _ENCODINGS[c.kind] for c in table.columns if c.kind in _ENCODINGS
             },
-            write_statistics=[c.name for c in table.columns if c.kind in _DELTA_KINDS],
+            write_statistics=[c.name for c in table.columns if c.kind in _NUMBER_KINDS],
         )
         self._writer.add_key_value_metadata(NOTES)
 

@@ -7,18 +7,14 @@ It holds facts; words and layout are ``terminal.py``'s.
 from __future__ import annotations
 
 from collections import Counter
-from math import prod
 from typing import Any
 
-import numpy as np
-
-from dissectors.core.reading import read_choices, read_numbers, read_rows
+from dissectors.core.counting import count_by
+from dissectors.core.reading import read_rows
 from dissectors.core.rows import Batch
 
 MAX_CONNECTIONS_KEPT = 1000
 MAX_ERRORS_KEPT = 8
-# Combinations of keys that are counted without sorting.
-MAX_COMBINATIONS = 1 << 16
 # What is counted of transfers, the one large table that is looked at.
 DEED_KEYS = ("connection_id", "kind", "direction", "outcome")
 # What is looked at of the small tables, besides connections, which are shown in full.
@@ -158,39 +154,3 @@ class Summary:
                 group = self.problems[row["code"]] = ProblemGroup(row)
             group.count += 1
             group.bytes_affected += row["bytes_affected"] or 0
-
-
-def count_by(
-    batch: Batch, keys: tuple[str, ...], summed: str
-) -> list[tuple[tuple[str | None, ...], int, int]]:
-    """(key values, rows, sum) per combination of words and texts, without touching rows."""
-    combined = np.zeros(batch.num_rows, dtype=np.int64)
-    spellings: list[list[str | None]] = []
-    for key in keys:
-        numbers, words = read_choices(batch, key)
-        combined = combined * len(words) + numbers
-        spellings.append(words)
-    codes_in_use = None
-    if prod(map(len, spellings)) > MAX_COMBINATIONS:
-        codes_in_use, combined = np.unique(combined, return_inverse=True)
-    counts = np.bincount(combined)
-    places = np.flatnonzero(counts)
-    sums = _sums(combined, read_numbers(batch, summed, absent=0))[places]
-    unique = places if codes_in_use is None else codes_in_use
-    found = []
-    for code, count, total in zip(
-        unique.tolist(), counts[places].tolist(), sums.tolist(), strict=True
-    ):
-        values: list[str | None] = []
-        for words in reversed(spellings):
-            code, position = divmod(code, len(words))
-            values.append(words[position])
-        found.append((tuple(reversed(values)), count, total))
-    return found
-
-
-def _sums(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sums of weights by code. In halves, because NumPy adds up in float64, which would round."""
-    low = np.bincount(codes, weights & 0xFFFFFFFF).astype(np.int64)
-    high = np.bincount(codes, weights >> 32).astype(np.int64)
-    return (high << 32) + low

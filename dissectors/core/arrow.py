@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from dissectors.core.columns import NULL_CELL, is_blank
-from dissectors.core.rows import ROWS_PER_BATCH, Batch
-from dissectors.core.texts import coded, encode_all, number_texts
+from dissectors.core.columns import NULL_CELL, is_blank, renumber
+from dissectors.core.rows import LOOSE, LOOSE_SIZE_BITS, ROWS_PER_BATCH, Batch
+from dissectors.core.texts import encode_all
+from dissectors.core.words import vocabulary
 from dissectors.tables import Column, Table
 
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
@@ -49,15 +50,16 @@ def _field(column: Column) -> pa.Field:
 
 
 def _column(column: Column, batch: Batch, position: int) -> pa.Array:
-    values = batch.grid[position, : batch.num_rows]
+    cells = batch.column(position)
     kind = column.kind
-    if is_blank(values):
-        return _nulls(ARROW_TYPES[kind], len(values))
+    if is_blank(cells):
+        return _nulls(ARROW_TYPES[kind], len(cells))
+    values = np.asarray(cells)
     is_absent = values == NULL_CELL
     absent_count = int(np.count_nonzero(is_absent))
     validity = pa.py_buffer(np.packbits(~is_absent, bitorder="little")) if absent_count else None
     if kind in ("word", "text"):
-        values, spellings = coded(batch, position)
+        values, spellings = _coded(values, batch, position)
         return _dictionary(values, spellings, validity, absent_count)
     if kind in ("string", "bytes"):
         lengths = np.where(is_absent, 0, values) if absent_count else values
@@ -90,17 +92,44 @@ def _nulls(arrow_type: pa.DataType, count: int) -> pa.Array:
 def _dictionary(
     codes: np.ndarray, spellings: list[str], validity: pa.Buffer | None, absent_count: int
 ) -> pa.Array:
-    numbers, used = number_texts(codes, spellings)
+    """Only with the texts in use, because the pool that codes are of has those of all columns."""
+    numbers = np.empty(len(codes), dtype=np.int32)
+    known = np.full(len(spellings), -1, dtype=np.int32)
+    used = [""] * renumber(codes.data, numbers.data, known.data)
+    for code in np.flatnonzero(known >= 0).tolist():
+        used[known[code]] = spellings[code]
     buffers = [validity, pa.py_buffer(numbers)]
     indices = pa.Array.from_buffers(pa.int32(), len(codes), buffers, absent_count)
     return pa.DictionaryArray.from_arrays(indices, _texts(used), safe=False)
+
+
+def _coded(cells: np.ndarray, batch: Batch, position: int) -> tuple[np.ndarray, list[str]]:
+    """The cells of a column of words or texts, and what their codes mean. Loose texts have codes
+    here like all others."""
+    if batch.table.columns[position].kind == "word":
+        return cells, vocabulary()
+    heap = batch.heaps[position]
+    if not heap:
+        return cells, batch.texts
+    cells, texts = cells.copy(), list(batch.texts)
+    codes: dict[bytes, int] = {}
+    for row in np.flatnonzero(cells >= LOOSE).tolist():
+        start, size = divmod(int(cells[row]) - LOOSE, 1 << LOOSE_SIZE_BITS)
+        octets = bytes(heap[start : start + size])
+        code = codes.get(octets)
+        if code is None:
+            code = codes[octets] = len(texts)
+            texts.append(octets.decode())
+        cells[row] = code
+    return cells, texts
 
 
 def _texts(values: list[str]) -> pa.Array:
     """Made of buffers, because pa.array() imports pandas to see whether it was given one of its
     arrays."""
     octets, offsets = encode_all(values)
-    return _strings(pa.string(), offsets.astype(np.int32), pa.py_buffer(octets), None, 0)
+    places = np.asarray(offsets).astype(np.int32)
+    return _strings(pa.string(), places, pa.py_buffer(octets), None, 0)
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

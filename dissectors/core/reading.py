@@ -7,11 +7,9 @@ from collections.abc import Callable, Container, Iterator
 from itertools import repeat
 from typing import Any
 
-import numpy as np
-
 from dissectors.core.columns import NULL_CELL, is_blank
-from dissectors.core.rows import Batch
-from dissectors.core.texts import coded, number_texts
+from dissectors.core.rows import LOOSE, LOOSE_SIZE_BITS, Batch
+from dissectors.core.words import vocabulary
 
 _ALL_BITS = 0xFFFFFFFFFFFFFFFF
 
@@ -28,38 +26,39 @@ def read_rows(batch: Batch, names: Container[str] | None = None) -> Iterator[dic
         yield {name: value for (_, name), value in zip(chosen, values, strict=True)}
 
 
-def read_numbers(batch: Batch, name: str, absent: int) -> np.ndarray:
-    """A column of whole numbers, with ``absent`` for null."""
-    cells = _cells(batch, batch.table.index(name))
-    return np.where(cells == NULL_CELL, absent, cells)
-
-
-def read_choices(batch: Batch, name: str) -> tuple[np.ndarray, list[str | None]]:
-    """A column of words or texts: for each row a number, and what the numbers mean; 0 is null."""
-    cells, texts = coded(batch, batch.table.index(name))
-    numbers, used = number_texts(cells, texts)
-    return np.where(cells == NULL_CELL, 0, numbers + 1), [None, *map(_readable, used)]
-
-
-def _cells(batch: Batch, position: int) -> np.ndarray:
-    return batch.grid[position, : batch.num_rows]
-
-
 def _values(batch: Batch, position: int) -> Iterator[Any]:
-    cells = _cells(batch, position)
+    cells = batch.column(position)
     if is_blank(cells):
         return repeat(None, len(cells))
-    kind = batch.table.columns[position].kind
-    if kind in ("word", "text"):
-        cells, texts = coded(batch, position)
-        return (None if cell == NULL_CELL else _readable(texts[cell]) for cell in cells.tolist())
-    read = _READERS[kind](batch, position)
-    return (None if cell == NULL_CELL else read(cell) for cell in cells.tolist())
+    read = cell_reader(batch, position)
+    return (None if cell == NULL_CELL else read(cell) for cell in cells)
+
+
+def cell_reader(batch: Batch, position: int) -> Callable[[int], Any]:
+    """What tells the value of a cell that holds one. Cells of strings and octets must be asked for
+    in order of rows."""
+    return _READERS[batch.table.columns[position].kind](batch, position)
 
 
 def _readable(text: str) -> str:
     """As files have it: what came as octets that are no UTF-8 is spelled out."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _word_reader(_batch: Batch, _position: int) -> Callable[[int], str]:
+    return vocabulary().__getitem__
+
+
+def _text_reader(batch: Batch, position: int) -> Callable[[int], str]:
+    texts, heap = batch.texts, batch.heaps[position]
+
+    def read(cell: int) -> str:
+        if cell < LOOSE:
+            return _readable(texts[cell])
+        start, size = divmod(cell - LOOSE, 1 << LOOSE_SIZE_BITS)
+        return heap[start : start + size].decode()
+
+    return read
 
 
 def _octets_reader(batch: Batch, position: int) -> Callable[[int], bytes]:
@@ -80,12 +79,14 @@ def _string_reader(batch: Batch, position: int) -> Callable[[int], str]:
     return lambda size: read(size).decode()
 
 
-# kind → what makes the function that reads the cells of a column, in order of rows
+# kind → what makes the function that reads the cells of a column
 _READERS: dict[str, Callable[[Batch, int], Callable[[int], Any]]] = {
     "int64": lambda _batch, _position: int,
     "int32": lambda _batch, _position: int,
     "bool": lambda _batch, _position: bool,
     "ratio": lambda _batch, _position: lambda cell: cell / 1_000_000,
+    "word": _word_reader,
+    "text": _text_reader,
     "string": _string_reader,
     "hash": lambda _batch, _position: lambda cell: f"{cell & _ALL_BITS:016x}",
     "bytes": _octets_reader,

@@ -1,6 +1,8 @@
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.string cimport memcpy
 
+from dissectors.core.columns cimport fill, is_blank
+
 cdef Py_ssize_t COLUMN_STRIDE
 
 cdef class RowBuffer:
@@ -15,7 +17,7 @@ cdef class RowBuffer:
     cdef public long long[::1] cells
     cdef public list spares
     cdef public bint has_been_full
-    cdef public object blank
+    cdef public list blank
     cdef public dict defaults
     cdef public dict pool
     cdef public list heaps

@@ -6,16 +6,16 @@ loose texts, which would fill the pool of codes for nothing). So a value costs a
 Python object is made for it. Cells lie column by column, as Arrow wants them:
 the cell of a row is at the row's number plus its column's `cell_of`. All cells of the rows to come
 hold the defaults already. A full buffer hands its cells on as a ``Batch`` and goes on with others;
-what they become is the business of ``core/arrow.py`` and ``parquet``.
+what they become is the business of ``core/arrow.py`` and ``parquet``. NumPy is theirs, too: loading
+it takes longer than dissecting most captures.
 """
 
-import mmap
 from typing import Any
 
 import cython
-import numpy as np
 
-from dissectors.core.columns import NULL_CELL, is_blank
+from dissectors.core.columns import NULL_CELL, fill, is_blank
+from dissectors.core.mapped import map_octets
 from dissectors.core.words import word
 from dissectors.tables import Table
 
@@ -24,7 +24,7 @@ ROWS_PER_BATCH = 65_536
 # Columns lie this many cells apart. A power of two would make all cells of a row compete for the
 # same lines of the processor's caches.
 COLUMN_STRIDE = cython.declare(cython.Py_ssize_t, ROWS_PER_BATCH + 72)
-HUGE_PAGE_BYTES = 2 * 1024 * 1024
+CELL_BYTES = 8
 # Memory is taken for a whole batch but used as rows come: most captures are small.
 FIRST_ROWS = 256
 GROWTH = 4
@@ -61,18 +61,11 @@ def signed_int64(value: int) -> int:
     return value if value <= MAX_INT64 else value - 0x10000000000000000
 
 
-def map_cells(width: int, has_many_rows: bool) -> np.ndarray:
-    """Memory for cells, by columns, none of it in use yet. It is mapped, because of NumPy's huge
-    pages the first row would take all; but they are asked for where many rows will come: the cells
-    of a row lie so far apart that looking up small pages would cost more than the stores."""
-    size = 8 * width * COLUMN_STRIDE
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    mapped = mmap.mmap(-1, size + HUGE_PAGE_BYTES, flags)
-    storage = np.frombuffer(mapped, dtype=np.uint8)
-    begin = -storage.ctypes.data % HUGE_PAGE_BYTES
-    if has_many_rows and hasattr(mmap, "MADV_HUGEPAGE"):
-        mapped.madvise(mmap.MADV_HUGEPAGE)
-    return storage[begin : begin + size].view(np.int64).reshape(width, COLUMN_STRIDE)
+def map_cells(width: int, has_many_rows: bool) -> memoryview:
+    """Cells by columns. Of huge pages the first row would take all, so they are asked for where
+    many rows will come: the cells of a row lie so far apart that looking up small pages would cost
+    more than the stores."""
+    return map_octets(CELL_BYTES * width * COLUMN_STRIDE, has_many_rows).cast("q")
 
 
 class Batch:
@@ -82,18 +75,25 @@ class Batch:
     def __init__(self, rows) -> None:
         self.table = rows.table
         self.num_rows = rows.count
-        self.grid = rows.grid
         self.texts = list(rows.pool)
         self.heaps = rows.heaps
+        self._grid = rows.grid
         self._room = rows.room
         self._spares = rows.spares
-        self._in_use = set(range(len(self.grid)))
+        self._in_use = set(range(len(rows.kinds)))
+
+    def column(self, position: int) -> memoryview:
+        """Its cells."""
+        start = position * COLUMN_STRIDE
+        return self._grid[start : start + self.num_rows]
 
     def wipe(self, position: int) -> None:
         """A column has been read for the last time: it is blank again."""
-        column = self.grid[position, : self.num_rows]
-        if not is_blank(column):
-            column[:] = NULL_CELL
+        fill(self.column(position), NULL_CELL)
+        self.leave(position)
+
+    def leave(self, position: int) -> None:
+        """A column is blank, as somebody has seen who looked."""
         self._in_use.discard(position)
 
     def release(self) -> None:
@@ -101,8 +101,9 @@ class Batch:
         spares, self._spares = self._spares, []
         if len(spares) < MAX_SPARES:
             for position in tuple(self._in_use):
-                self.wipe(position)
-            spares.append((self.grid, self._room))
+                if not is_blank(self.column(position)):
+                    self.wipe(position)
+            spares.append((self._grid, self._room))
 
 
 class RowBuffer:
@@ -118,7 +119,7 @@ class RowBuffer:
         self.count = 0
         self.batch_no = 0
         self.spares: list = []
-        self.blank = np.full((len(table.columns), 1), NULL_CELL, dtype=np.int64)
+        self.blank = [NULL_CELL] * len(table.columns)
         self.defaults: dict = {}
         self.pool: dict = {}
         self.has_been_full = False
@@ -132,11 +133,11 @@ class RowBuffer:
         if self.spares:
             self.grid, self.room = self.spares.pop()
             for column, value in self.defaults.items():
-                self.grid[column // COLUMN_STRIDE, : self.room] = self.text(value)
+                fill(self.grid[column : column + self.room], self.text(value))
         else:
             self.grid = map_cells(len(self.kinds), self.has_been_full)
             self.room = 0
-        self.cells = self.grid.reshape(-1).data
+        self.cells = self.grid
 
     def _begin_heaps(self) -> None:
         self.heap_bytes = 0
@@ -157,7 +158,9 @@ class RowBuffer:
             self._begin()
         if self.count >= self.room:
             room = min(self.capacity, max(FIRST_ROWS, self.room * GROWTH))
-            self.grid[:, self.room : room] = self.blank
+            for place, value in enumerate(self.blank):
+                start = place * COLUMN_STRIDE
+                fill(self.grid[start + self.room : start + room], value)
             self.room = room
 
     def text(self, value: str) -> cython.longlong:
@@ -268,10 +271,10 @@ class RowBuffer:
         self.defaults[column] = value
         self._set_blank(column, value)
         if self.grid is not None:
-            self.grid[column // COLUMN_STRIDE, self.count : self.room] = self.text(value)
+            fill(self.grid[column + self.count : column + self.room], self.text(value))
 
     def _set_blank(self, column: cython.Py_ssize_t, value: str) -> None:
-        self.blank[column // COLUMN_STRIDE, 0] = self.text(value)
+        self.blank[column // COLUMN_STRIDE] = self.text(value)
 
     def append(self, row: dict) -> None:
         """A whole row by column name: for the tables that are not hot."""

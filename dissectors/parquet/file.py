@@ -51,7 +51,7 @@ class Chunk:
     def add(self, batch: Batch, position: int) -> None:
         """One page."""
         page = put_page(self.encoder, batch, position, self._scratch)
-        body = self._scratch.octets[: page.size].data
+        body = self._scratch.octets[: page.size]
         stored = self._store(body) if self.pages else self._store_first(body)
         header = data_page_header(batch.num_rows, page.encoding, page.size, len(stored))
         self.pages += [header, stored]

@@ -1,30 +1,56 @@
-"""Bit packing: whole numbers as deltas, and dictionary codes, in Parquet's encodings.
+"""Whole numbers as bit-packed differences: Parquet's DELTA_BINARY_PACKED.
 
 Octets are written into a buffer of the caller's, whose size is looked at once; every encoder
-returns how many they are.
+returns how many they are. Constants and the shortest functions are in the ``.pxd`` as well: known
+to the C compiler, loops over them are unrolled and work on several numbers at once.
 """
 
 import cython
 
-# A block of deltas and its four miniblocks (Parquet's DELTA_BINARY_PACKED; the usual sizes).
-BLOCK = cython.declare(cython.Py_ssize_t, 128)
-MINIBLOCK = cython.declare(cython.Py_ssize_t, 32)
-MINIBLOCKS = cython.declare(cython.int, 4)
-# Least delta, widths, and values of at most 64 bits; sizes and the first value before them.
-BLOCK_BYTES = cython.declare(cython.Py_ssize_t, 10 + 4 + 8 * 128)
-HEAD_BYTES = cython.declare(cython.Py_ssize_t, 32)
-MASK_32 = cython.declare(cython.ulonglong, 0xFFFFFFFF)
-MASK_64 = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
-SIGN_32 = cython.declare(cython.ulonglong, 0x80000000)
-SIGN_64 = cython.declare(cython.ulonglong, 0x8000000000000000)
-# Values of more bits than this are written with 64: they do not fit behind a half-full word.
-WIDE = cython.declare(cython.int, 32)
-ALL_BITS = cython.declare(cython.int, 64)
-# Codes are packed by eight; so many equal ones in a row are worth a run of their own.
-GROUP = cython.declare(cython.Py_ssize_t, 8)
-WORTH_A_RUN = cython.declare(cython.Py_ssize_t, 16)
-MAX_VARINT_BYTES = cython.declare(cython.Py_ssize_t, 10)
-CODE_BYTES = cython.declare(cython.Py_ssize_t, 5)
+if not cython.compiled:
+    # A block of deltas and its four miniblocks (the usual sizes).
+    BLOCK = 128
+    MINIBLOCK = 32
+    MINIBLOCKS = 4
+    # Least delta, widths, and values of at most 64 bits; sizes and the first value before them.
+    BLOCK_BYTES = 10 + 4 + 8 * 128
+    HEAD_BYTES = 32
+    # Values of more bits than this are written with 64: they do not fit behind a half-full word.
+    WIDE = 32
+    ALL_BITS = 64
+
+    def wrap_64(number: int) -> int:
+        """What 64 bits of two's complement keep of a number."""
+        return (number + (1 << 63) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
+
+    def wrap_32(number: int) -> int:
+        return (number + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
+
+    def low_32(number: int) -> int:
+        """Their low half."""
+        return number & 0xFFFFFFFF
+
+    def bit_width(bits: int) -> int:
+        """Of 64 bits, those up to the highest one that is set."""
+        return (bits & 0xFFFFFFFFFFFFFFFF).bit_length()
+
+    def put_word(out: bytearray, at: int, number: int) -> int:
+        """Four octets of a number's low half, least significant first; the place after them."""
+        out[at : at + 4] = low_32(number).to_bytes(4, "little")
+        return at + 4
+
+    def put_varint(out: bytearray, at: int, number: int) -> int:
+        """Write an unsigned number, seven bits an octet; the place after it."""
+        while number > 0x7F:
+            out[at] = (number & 0x7F) | 0x80
+            number >>= 7
+            at += 1
+        out[at] = number
+        return at + 1
+
+    def zigzag(number: int) -> int:
+        """A signed number as an unsigned one that is short where the number is near zero."""
+        return number << 1 if number >= 0 else (-number << 1) - 1
 
 
 def is_compiled() -> bool:
@@ -35,11 +61,6 @@ def is_compiled() -> bool:
 def room_for_deltas(count: int) -> int:
     """Octets that ``encode_deltas`` may need."""
     return HEAD_BYTES + (count // BLOCK + 1) * BLOCK_BYTES
-
-
-def room_for_codes(count: int) -> int:
-    """Octets that ``encode_codes`` may need, heads of runs among them."""
-    return (count + GROUP) * CODE_BYTES + MAX_VARINT_BYTES
 
 
 def check_room(have: cython.Py_ssize_t, needed: cython.Py_ssize_t) -> cython.int:
@@ -72,7 +93,7 @@ def encode_deltas(
     at = put_varint(octets, 0, BLOCK)
     at = put_varint(octets, at, MINIBLOCKS)
     at = put_varint(octets, at, count)
-    at = put_varint(octets, at, zigzag(cython.cast(cython.ulonglong, numbers[0]) & MASK_64))
+    at = put_varint(octets, at, zigzag(numbers[0]))
     while begin < count:
         at = _put_block(numbers, begin, min(BLOCK, count - begin), is_narrow, octets, at)
         begin += BLOCK
@@ -82,36 +103,21 @@ def encode_deltas(
 def widen(
     bounds: cython.longlong[::1], numbers: cython.p_longlong, count: cython.Py_ssize_t
 ) -> cython.int:
-    """Bounds that hold these numbers as well."""
+    """Bounds that hold these numbers as well. Every second one has a least and a greatest of its
+    own: a comparison need not wait for the one before it."""
     least: cython.longlong = bounds[0]
     greatest: cython.longlong = bounds[1]
+    other_least: cython.longlong = least
+    other_greatest: cython.longlong = greatest
     i: cython.Py_ssize_t
-    for i in range(count):
-        if numbers[i] < least:
-            least = numbers[i]
-        if numbers[i] > greatest:
-            greatest = numbers[i]
-    bounds[0] = least
-    bounds[1] = greatest
+    for i in range(0, count - 1, 2):
+        least = min(least, numbers[i])
+        greatest = max(greatest, numbers[i])
+        other_least = min(other_least, numbers[i + 1])
+        other_greatest = max(other_greatest, numbers[i + 1])
+    bounds[0] = min(least, other_least, numbers[count - 1])
+    bounds[1] = max(greatest, other_greatest, numbers[count - 1])
     return 0
-
-
-def put_varint(
-    out: cython.p_uchar, at: cython.Py_ssize_t, number: cython.ulonglong
-) -> cython.Py_ssize_t:
-    """Write an unsigned number, seven bits an octet; the place after it."""
-    while number > 0x7F:
-        out[at] = (number & 0x7F) | 0x80
-        number >>= 7
-        at += 1
-    out[at] = number
-    return at + 1
-
-
-def zigzag(number: cython.ulonglong) -> cython.ulonglong:
-    """Of the two's complement of a signed number."""
-    doubled: cython.ulonglong = (number << 1) & MASK_64
-    return doubled ^ MASK_64 if number & SIGN_64 else doubled
 
 
 def _put_block(
@@ -126,47 +132,43 @@ def _put_block(
 
     Arithmetic wraps around at the column's width, as the readers' does.
     """
-    deltas: cython.ulonglong[128]
-    mask: cython.ulonglong = MASK_32 if is_narrow else MASK_64
-    sign: cython.ulonglong = SIGN_32 if is_narrow else SIGN_64
-    delta: cython.ulonglong
-    least: cython.ulonglong = mask
-    differing: cython.ulonglong = 0
-    last: cython.ulonglong = cython.cast(cython.ulonglong, values[begin - 1])
-    number: cython.ulonglong
+    deltas: cython.longlong[128]
+    least: cython.longlong
+    differing: cython.longlong = 0
     i: cython.Py_ssize_t
     if not cython.compiled:
-        deltas = [0] * 128
-    # With the sign bit turned, unsigned numbers compare as the signed ones that they stand for.
+        deltas = [0] * BLOCK
+    # Short loops with one purpose each, so that compilers can make much of them.
     for i in range(count):
-        number = cython.cast(cython.ulonglong, values[begin + i])
-        delta = ((number - last) & mask) ^ sign
-        last = number
-        deltas[i] = delta
-        differing |= delta ^ deltas[0]
-        if delta < least:
-            least = delta
-    number = least ^ sign
-    if is_narrow and number & SIGN_32:
-        number |= MASK_64 ^ MASK_32
-    at = put_varint(out, at, zigzag(number))
+        deltas[i] = wrap_64(values[begin + i] - values[begin + i - 1])
+    if is_narrow:
+        for i in range(count):
+            deltas[i] = wrap_32(deltas[i])
+    least = deltas[0]
+    for i in range(count):
+        least = min(least, deltas[i])
+    at = put_varint(out, at, zigzag(least))
+    for i in range(count):
+        deltas[i] = wrap_64(deltas[i] - least)
+        differing |= deltas[i]
     if not differing:
         return put_word(out, at, 0)
-    for i in range(count):
-        deltas[i] -= least
+    if is_narrow:
+        for i in range(count):
+            deltas[i] = low_32(deltas[i])
     for i in range(count, BLOCK):
         deltas[i] = 0
     return _put_miniblocks(deltas, out, at)
 
 
 def _put_miniblocks(
-    deltas: cython.p_ulonglong, out: cython.p_uchar, at: cython.Py_ssize_t
+    deltas: cython.p_longlong, out: cython.p_uchar, at: cython.Py_ssize_t
 ) -> cython.Py_ssize_t:
     """The widths of the four, then their values; one of zeros takes no octets."""
     widths_at: cython.Py_ssize_t = at
     start: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    bits: cython.ulonglong
+    bits: cython.longlong
     miniblock: cython.int
     width: cython.int
     at += MINIBLOCKS
@@ -175,138 +177,55 @@ def _put_miniblocks(
         bits = 0
         for i in range(start, start + MINIBLOCK):
             bits |= deltas[i]
-        width = 0
-        while bits:
-            width += 1
-            bits >>= 1
+        width = bit_width(bits)
         if width > WIDE:
             width = ALL_BITS
         out[widths_at + miniblock] = width
-        if width:
+        if width == ALL_BITS:
+            at = _put_whole(deltas, start, out, at)
+        elif width:
             at = _pack(deltas, start, width, out, at)
     return at
 
 
+def _put_whole(
+    numbers: cython.p_longlong,
+    start: cython.Py_ssize_t,
+    out: cython.p_uchar,
+    at: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """A miniblock's values, 64 bits each."""
+    i: cython.Py_ssize_t
+    for i in range(start, start + MINIBLOCK):
+        at = put_word(out, at, numbers[i])
+        at = put_word(out, at, numbers[i] >> 32)
+    return at
+
+
 def _pack(
-    numbers: cython.p_ulonglong,
+    numbers: cython.p_longlong,
     start: cython.Py_ssize_t,
     width: cython.int,
     out: cython.p_uchar,
     at: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
-    """A miniblock's values, ``width`` bits each, from the low bit on: whole 32-bit words."""
+    """A miniblock's values, ``width`` bits each, from the low bit on: whole 32-bit words. The
+    values are used up."""
     held: cython.ulonglong = 0
     held_bits: cython.int = 0
     i: cython.Py_ssize_t
-    for i in range(start, start + MINIBLOCK):
-        if width == ALL_BITS:
-            put_word(out, at, numbers[i] & MASK_32)
-            put_word(out, at + 4, numbers[i] >> 32)
-            at += 8
-            continue
+    count: cython.Py_ssize_t = MINIBLOCK
+    # Two that fit into a word together are one from here on.
+    while 2 * width <= WIDE:
+        count >>= 1
+        for i in range(count):
+            numbers[start + i] = numbers[start + 2 * i] | numbers[start + 2 * i + 1] << width
+        width *= 2
+    for i in range(start, start + count):
         held |= numbers[i] << held_bits
         held_bits += width
         if held_bits >= 32:
-            put_word(out, at, held & MASK_32)
-            at += 4
+            at = put_word(out, at, held)
             held >>= 32
             held_bits -= 32
-    return at
-
-
-def put_word(
-    out: cython.p_uchar, at: cython.Py_ssize_t, number: cython.ulonglong
-) -> cython.Py_ssize_t:
-    """Four octets, least significant first; the place after them."""
-    out[at] = number & 0xFF
-    out[at + 1] = (number >> 8) & 0xFF
-    out[at + 2] = (number >> 16) & 0xFF
-    out[at + 3] = (number >> 24) & 0xFF
-    return at + 4
-
-
-def encode_codes(
-    codes: cython.int[::1],
-    count: cython.Py_ssize_t,
-    width: cython.int,
-    out: cython.uchar[::1],
-) -> cython.Py_ssize_t:
-    """Dictionary codes in Parquet's hybrid of runs of equal values and packed groups of eight."""
-    numbers: cython.p_int
-    octets: cython.p_uchar
-    at: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t = 0
-    # Where the codes begin that are not written yet: whole groups before i.
-    waiting: cython.Py_ssize_t = 0
-    end: cython.Py_ssize_t
-    check_room(codes.shape[0], max(1, count))
-    check_room(out.shape[0], (count + GROUP) * CODE_BYTES + MAX_VARINT_BYTES)
-    if cython.compiled:
-        numbers = cython.address(codes[0])
-        octets = cython.address(out[0])
-    else:
-        numbers, octets = codes, out
-    while i < count:
-        end = i + 1
-        while end < count and numbers[end] == numbers[i]:
-            end += 1
-        if end - i >= WORTH_A_RUN or (waiting == i and end == count):
-            at = _put_groups(numbers, waiting, i, width, octets, at)
-            at = _put_run(numbers[i], end - i, width, octets, at)
-            waiting = i = end
-        else:
-            # Packed codes come in whole groups: on to the next place where a run may begin.
-            i += GROUP
-    return _put_groups(numbers, waiting, count, width, octets, at)
-
-
-def encode_run(
-    code: cython.int, count: cython.Py_ssize_t, width: cython.int, out: cython.uchar[::1]
-) -> cython.Py_ssize_t:
-    """The same for codes that are all alike."""
-    check_room(out.shape[0], CODE_BYTES + MAX_VARINT_BYTES)
-    return _put_run(code, count, width, cython.address(out[0]) if cython.compiled else out, 0)
-
-
-def _put_run(
-    code: cython.int,
-    count: cython.Py_ssize_t,
-    width: cython.int,
-    out: cython.p_uchar,
-    at: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    at = put_varint(out, at, count << 1)
-    put_word(out, at, code)
-    return at + ((width + 7) >> 3)
-
-
-def _put_groups(
-    codes: cython.p_int,
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    width: cython.int,
-    out: cython.p_uchar,
-    at: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    """One packed run; only the last one of a page may end inside a group, which zeros fill."""
-    groups: cython.Py_ssize_t = (end - begin + GROUP - 1) // GROUP
-    held: cython.ulonglong = 0
-    held_bits: cython.int = 0
-    i: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    if groups == 0:
-        return at
-    at = put_varint(out, at, (groups << 1) | 1)
-    stop = at + groups * width
-    for i in range(begin, end):
-        held |= cython.cast(cython.ulonglong, codes[i]) << held_bits
-        held_bits += width
-        if held_bits >= 32:
-            at = put_word(out, at, held & MASK_32)
-            held >>= 32
-            held_bits -= 32
-    while at < stop:
-        out[at] = held & 0xFF
-        held >>= 8
-        at += 1
     return at

@@ -7,19 +7,21 @@ encodings.
 
 from __future__ import annotations
 
+import struct
+from array import array
 from typing import NamedTuple
 
-import numpy as np
-
-from dissectors.core.columns import NULL_CELL, is_alike
-from dissectors.core.rows import MAX_INT64, Batch
+from dissectors.core.columns import NULL_CELL, fill, is_alike
+from dissectors.core.mapped import map_octets
+from dissectors.core.rows import CELL_BYTES, MAX_INT64, Batch
 from dissectors.core.texts import encode_all
 from dissectors.core.words import vocabulary
-from dissectors.parquet import cells, packing, plain
+from dissectors.parquet import cells, codes, packing, plain
 from dissectors.parquet.metadata import (
     BOOLEAN,
     BYTE_ARRAY,
     DELTA_BINARY_PACKED,
+    DELTA_LENGTH_BYTE_ARRAY,
     DOUBLE,
     INT32,
     INT64,
@@ -34,36 +36,49 @@ MAX_NEW_TEXTS = 4096
 # A chunk's dictionary does not grow over this; later pages hold their texts themselves.
 MAX_DICTIONARY_BYTES = 1 << 20
 _LENGTH_BYTES = 4
-_DIGEST_BYTES = _LENGTH_BYTES + 16
+_DIGEST_DIGITS = 16
 MILLION = 1_000_000
+
+
+def numbers_32(count: int, value: int = 0) -> memoryview:
+    """Room for so many, at least one."""
+    return memoryview(array("i", (value,)) * max(1, count))
 
 
 class Scratch:
     """Memory that all columns of a file use in turn: asking the system anew costs more."""
 
     def __init__(self) -> None:
-        self.octets = np.empty(0, np.uint8)
-        self.new = np.empty(MAX_NEW_TEXTS, np.int32)
+        self.octets = memoryview(bytearray())
+        self.new = numbers_32(MAX_NEW_TEXTS)
+        # Bounds that nobody asks for.
+        self.bounds = no_bounds()
         self.resize(0)
 
     def resize(self, row_count: int) -> None:
         """Room for the cells of so many rows."""
-        self.codes = np.empty(max(1, row_count), np.int32)
-        self.bits = np.empty((row_count + 7) // 8, np.uint8)
+        self.codes = numbers_32(row_count)
+        self.lengths = map_octets(CELL_BYTES * max(1, row_count)).cast("q")
+        self.bits = memoryview(bytearray((row_count + 7) // 8))
 
-    def room(self, at: int, size: int) -> np.ndarray:
+    def room(self, at: int, size: int) -> memoryview:
         """At least so many octets from a place on; what stands before it stays."""
         if len(self.octets) < at + size:
-            grown = np.empty(2 * (at + size), np.uint8)
+            grown = map_octets(2 * (at + size))
             grown[:at] = self.octets[:at]
             self.octets = grown
         return self.octets[at:]
 
 
+def no_bounds() -> memoryview:
+    """Until there are numbers, the least one is above the greatest."""
+    return memoryview(array("q", (MAX_INT64, NULL_CELL)))
+
+
 class Values(NamedTuple):
     """The cells of a column that hold something, and where the batch keeps what they stand for."""
 
-    numbers: np.ndarray
+    numbers: memoryview
     size: int
     batch: Batch
     position: int
@@ -85,22 +100,21 @@ class Page(NamedTuple):
 
 def put_page(encoder: Encoder, batch: Batch, position: int, scratch: Scratch) -> Page:
     """Encode a column of a batch: its levels, then its values. It is blank afterwards."""
-    column = batch.grid[position, : batch.num_rows]
+    column = batch.column(position)
     count = row_count = len(column)
     all_alike = is_alike(column)
     if all_alike and column[0] == NULL_CELL:
-        page = Page(PLAIN, 0, _put_levels(row_count, 0, scratch))
-    else:
-        if len(scratch.codes) < row_count:
-            scratch.resize(row_count)
-        if not all_alike:
-            count = cells.compact(column, scratch.bits)
-        at = _put_levels(row_count, count, scratch)
-        values = Values(column, count, batch, position, all_alike)
-        encoding, size = encoder.encode(values, scratch, at)
-        page = Page(encoding, count, at + size)
+        batch.leave(position)
+        return Page(PLAIN, 0, _put_levels(row_count, 0, scratch))
+    if len(scratch.codes) < row_count:
+        scratch.resize(row_count)
+    if not all_alike:
+        count = cells.compact(column, scratch.bits)
+    at = _put_levels(row_count, count, scratch)
+    values = Values(column, count, batch, position, all_alike)
+    encoding, size = encoder.encode(values, scratch, at)
     batch.wipe(position)
-    return page
+    return Page(encoding, count, at + size)
 
 
 def _put_levels(row_count: int, count: int, scratch: Scratch) -> int:
@@ -113,7 +127,7 @@ def _put_levels(row_count: int, count: int, scratch: Scratch) -> int:
     size = len(head) + octets
     out = scratch.room(0, _LENGTH_BYTES + size)
     start = _LENGTH_BYTES + len(head)
-    out[:start] = np.frombuffer(size.to_bytes(_LENGTH_BYTES, "little") + head, np.uint8)
+    out[:start] = size.to_bytes(_LENGTH_BYTES, "little") + head
     out[start : start + octets] = scratch.bits[:octets]
     return start + octets
 
@@ -140,14 +154,10 @@ class NumberEncoder(Encoder):
     """Whole numbers: their differences are short, since times, numbers and offsets grow."""
 
     physical_type = INT64
-    dtype: type[np.signedinteger] = np.int64
+    octet_count = 8
 
     def __init__(self) -> None:
-        self._begin()
-
-    def _begin(self) -> None:
-        """Until there are numbers, the least one is above the greatest."""
-        self._bounds = np.array([MAX_INT64, NULL_CELL], np.int64)
+        self._bounds = no_bounds()
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
         out = scratch.room(at, packing.room_for_deltas(values.size))
@@ -156,15 +166,16 @@ class NumberEncoder(Encoder):
         return DELTA_BINARY_PACKED, size
 
     def take_bounds(self) -> tuple[bytes, bytes] | None:
-        least, greatest = self._bounds.astype(self.dtype)
-        is_empty = self._bounds[0] > self._bounds[1]
-        self._begin()
-        return None if is_empty else (least.tobytes(), greatest.tobytes())
+        (least, greatest), self._bounds = self._bounds, no_bounds()
+        return None if least > greatest else (self._plain(least), self._plain(greatest))
+
+    def _plain(self, number: int) -> bytes:
+        return number.to_bytes(self.octet_count, "little", signed=True)
 
 
 class NarrowNumberEncoder(NumberEncoder):
     physical_type = INT32
-    dtype = np.int32
+    octet_count = 4
 
 
 class BooleanEncoder(Encoder):
@@ -176,31 +187,43 @@ class BooleanEncoder(Encoder):
 
 
 class RatioEncoder(Encoder):
-    """Cells hold millionths."""
+    """Cells hold millionths. No large table has any."""
 
     physical_type = DOUBLE
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        octets = (values.numbers[: values.size] / MILLION).view(np.uint8)
+        ratios = [number / MILLION for number in values.numbers[: values.size]]
+        octets = struct.pack(f"<{len(ratios)}d", *ratios)
         scratch.room(at, len(octets))[: len(octets)] = octets
         return PLAIN, len(octets)
 
 
 class StringEncoder(Encoder):
-    """Strings and octets that hardly repeat."""
+    """Strings and octets that hardly repeat: all lengths, then all octets."""
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        heap = np.frombuffer(values.batch.heaps[values.position], np.uint8)
-        out = scratch.room(at, len(heap) + _LENGTH_BYTES * values.size)
-        return PLAIN, plain.encode_strings(values.numbers, values.size, heap, out)
+        heap = memoryview(values.batch.heaps[values.position])
+        size = put_lengths(values.numbers, values.size, scratch, at)
+        out = scratch.room(at + size, len(heap))
+        size += plain.encode_strings(values.numbers, values.size, heap, out)
+        return DELTA_LENGTH_BYTE_ARRAY, size
 
 
 class DigestEncoder(Encoder):
     """Hashes, in hex digits."""
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
-        out = scratch.room(at, _DIGEST_BYTES * values.size)
-        return PLAIN, plain.encode_digests(values.numbers, values.size, out)
+        fill(scratch.lengths[: values.size], _DIGEST_DIGITS)
+        size = put_lengths(scratch.lengths, values.size, scratch, at)
+        out = scratch.room(at + size, _DIGEST_DIGITS * values.size)
+        size += plain.encode_digests(values.numbers, values.size, out)
+        return DELTA_LENGTH_BYTE_ARRAY, size
+
+
+def put_lengths(lengths: memoryview, count: int, scratch: Scratch, at: int) -> int:
+    """The first part of a page of strings; its size."""
+    out = scratch.room(at, packing.room_for_deltas(count))
+    return packing.encode_deltas(lengths, count, True, scratch.bounds, out)
 
 
 class WordEncoder(Encoder):
@@ -212,7 +235,7 @@ class WordEncoder(Encoder):
     def _begin(self) -> None:
         self._codes: dict[str, int] = {}
         self._dictionary = bytearray()
-        self._known = np.empty(0, np.int32)
+        self._known = numbers_32(0, cells.UNKNOWN)
 
     def encode(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
         texts = vocabulary()
@@ -223,7 +246,7 @@ class WordEncoder(Encoder):
             cells.translate(values.numbers, values.distinct_size, known, scratch.codes)
         return self._put_codes(values, scratch, at)
 
-    def _learn(self, values: Values, texts: list[str], known: np.ndarray, scratch: Scratch) -> bool:
+    def _learn(self, values: Values, texts: list[str], known: memoryview, scratch: Scratch) -> bool:
         """Number the batch's codes that have no number yet, unless these are too many."""
         count = cells.find_new(values.numbers, values.distinct_size, known, scratch.new)
         if count < 0:
@@ -232,10 +255,10 @@ class WordEncoder(Encoder):
             known[code] = self._number(texts[code])
         return True
 
-    def _numbers_of(self, texts: list[str]) -> np.ndarray:
+    def _numbers_of(self, texts: list[str]) -> memoryview:
         """Words keep their codes, so what is known of them stays known."""
         if len(self._known) < len(texts):
-            grown = np.full(len(texts), cells.UNKNOWN, np.int32)
+            grown = numbers_32(len(texts), cells.UNKNOWN)
             grown[: len(self._known)] = self._known
             self._known = grown
         return self._known
@@ -251,12 +274,12 @@ class WordEncoder(Encoder):
     def _put_codes(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
         """Those in the scratch."""
         width = max(1, (len(self._codes) - 1).bit_length())
-        out = scratch.room(at, 1 + packing.room_for_codes(values.size))
+        out = scratch.room(at, 1 + codes.room_for_codes(values.size))
         out[0] = width
         if values.is_alike:
-            size = packing.encode_run(scratch.codes[0], values.size, width, out[1:])
+            size = codes.encode_run(scratch.codes[0], values.size, width, out[1:])
         else:
-            size = packing.encode_codes(scratch.codes, values.size, width, out[1:])
+            size = codes.encode_codes(scratch.codes, values.size, width, out[1:])
         return RLE_DICTIONARY, 1 + size
 
     def take_dictionary(self) -> tuple[int, bytes]:
@@ -272,7 +295,7 @@ class TextEncoder(WordEncoder):
         texts = values.batch.texts
         if len(self._dictionary) >= MAX_DICTIONARY_BYTES:
             return self._put_texts(values, scratch, at)
-        known = np.full(len(texts), cells.UNKNOWN, np.int32)
+        known = numbers_32(len(texts), cells.UNKNOWN)
         if not self._learn(values, texts, known, scratch):
             return self._put_texts(values, scratch, at)
         cells.translate(values.numbers, values.distinct_size, known, scratch.codes)
@@ -280,12 +303,14 @@ class TextEncoder(WordEncoder):
 
     def _put_texts(self, values: Values, scratch: Scratch, at: int) -> tuple[int, int]:
         octets, offsets = encode_all(values.batch.texts)
-        texts = np.frombuffer(bytearray(octets), np.uint8)  # the loops want it writable
-        loose = np.frombuffer(values.batch.heaps[values.position], np.uint8)
-        size = plain.size_of_chosen(values.numbers, values.size, offsets)
-        out = scratch.room(at, size)
-        chosen = (values.numbers, values.size)
-        return PLAIN, plain.encode_chosen(*chosen, offsets, texts, loose, out)
+        texts = memoryview(bytearray(octets))  # the loops want it writable
+        loose = memoryview(values.batch.heaps[values.position])
+        chosen = (values.numbers, values.size, offsets)
+        total = plain.measure_chosen(*chosen, scratch.lengths)
+        size = put_lengths(scratch.lengths, values.size, scratch, at)
+        out = scratch.room(at + size, total)
+        size += plain.encode_chosen(*chosen, texts, loose, out)
+        return DELTA_LENGTH_BYTE_ARRAY, size
 
 
 ENCODERS: dict[str, type[Encoder]] = {

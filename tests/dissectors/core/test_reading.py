@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from amqpscope.reports.summary import DEED_KEYS, count_by
 from dissectors.core.arrow import to_arrow
-from dissectors.core.reading import read_choices, read_numbers, read_rows
+from dissectors.core.reading import read_rows
 from dissectors.core.rows import Batch, RowBuffer
 from dissectors.options import Options
 from dissectors.pipeline import Dissection
-from dissectors.tables import KINDS, TABLES, TRANSFERS, Column, Table
+from dissectors.tables import KINDS, TABLES, Column, Table
 from tests.samples import sample
 
 # Values of all types, in all families, and a capture full of problems.
@@ -61,35 +58,3 @@ def test_every_row_of_a_capture(name: str) -> None:
         assert list(read_rows(batch)) == to_arrow(batch).to_pylist()
         tables.add(table)
     assert {"connections", "frames", "payloads"} <= tables <= set(TABLES)
-
-
-def test_numbers_and_choices_of_columns_with_and_without_nulls() -> None:
-    batch = every_kind()
-    assert read_numbers(batch, "int32", absent=7).tolist() == [7, 0, 7, -1, 7, 2**31 - 1]
-    numbers, words = read_choices(batch, "word")
-    assert [words[n] for n in numbers] == [None, "publish", None, "deliver", None, "publish"]
-    numbers, texts = read_choices(batch, "text")
-    assert [texts[n] for n in numbers] == [None, "größer", None, "cut \\udcff", None, ""]
-
-
-@pytest.mark.parametrize("connections", [3, 40_000])
-def test_counting_by_columns_whatever_the_number_of_combinations(connections: int) -> None:
-    rows = RowBuffer(TRANSFERS, lambda _buffer: None)
-    truth: Counter[tuple[str | None, ...]] = Counter()
-    sums: Counter[tuple[str | None, ...]] = Counter()
-    for number in range(50_000):
-        row = {
-            "connection_id": f"c{number % connections}",
-            "kind": "publish" if number % 2 else "deliver",
-            "outcome": "accepted" if number % 5 else None,
-            "body_bytes": 2**45 + number if number % 7 else None,
-        }
-        rows.append(row)
-        key = tuple(row.get(name) for name in DEED_KEYS)
-        truth[key] += 1
-        sums[key] += row["body_bytes"] or 0
-    found = count_by(rows.take(), DEED_KEYS, "body_bytes")
-    assert {key: (count, total) for key, count, total in found} == {
-        key: (truth[key], sums[key]) for key in truth
-    }
-    assert len(found) == len(truth)
