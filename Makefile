@@ -11,13 +11,15 @@ HOT := $(shell find dissectors -name '*.pxd' -o -name '*.py' | sort)
 demo: $(VENV)/.built
 	@$(VENV)/bin/amqpscope demo
 
-# Everything, live brokers included.
+# Everything, live brokers included, on all cores.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PYTEST := $(PY) -m pytest -n $(CORES) --dist loadgroup
 test: system-packages $(VENV)/.test $(VENV)/.built tests/live/node_modules/.installed
-	$(PY) -m pytest
+	$(PYTEST)
 
 # Under three minutes, nothing outside the virtual environment needed.
 quick: $(VENV)/.test $(VENV)/.built
-	$(PY) -m pytest -m "not live and not slow"
+	$(PYTEST) -m "not live and not slow"
 
 # The race against tshark on generated captures (MEGABYTES=1000 for the long distance), then
 # replay against pika.
