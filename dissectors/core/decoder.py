@@ -417,9 +417,14 @@ class StreamDecoder:
             missing,
             whole,
         )
-        if not self.take_holed_frame(side, whole, 0, len(whole), holes):
+        frame_no = self.conn.frame_no
+        try:
+            if self.take_holed_frame(side, whole, 0, len(whole), holes):
+                return
             self.conn.skip(seen)
-            self.on_gap(side, self.ts_ns, self.packet_no)
+        except Exception as bug:
+            self._note_bug(side, seen, bug, frame_no)
+        self.on_gap(side, self.ts_ns, self.packet_no)
 
     def _pass_large(self, side, state: Side, head: bytes, offset, size) -> None:
         state.mode = PASSING
