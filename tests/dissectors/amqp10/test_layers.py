@@ -25,7 +25,7 @@ def authenticated(code: int) -> Dialogue:
 
 
 @pytest.mark.parametrize(
-    ("code", "outcome"), enumerate(("ok", "auth", "sys", "sys-perm", "sys-temp"))
+    ("code", "outcome"), [*enumerate(("ok", "auth", "sys", "sys-perm", "sys-temp"))]
 )
 def test_sasl_outcomes(tmp_path: Path, code: int, outcome: str) -> None:
     """§5.3.3.6."""
