@@ -19,6 +19,7 @@ settings.load_profile("house")
 SHARED_FIXTURES = ("scene_tables", "found")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Quick tests, then slow ones, then those with live peers: the sooner a failure is seen.
 
