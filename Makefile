@@ -18,7 +18,7 @@ demo: $(VENV)/.built
 
 # Everything, live brokers included, on all cores.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-PYTEST := $(PY) -m pytest -n $(CORES) --dist loadgroup --no-loadscope-reorder
+PYTEST := $(PY) -m pytest -n $(CORES) --no-loadscope-reorder
 test: system-packages $(VENV)/.test $(VENV)/.built tests/live/node_modules/.installed
 	$(PYTEST)
 

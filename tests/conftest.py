@@ -1,12 +1,14 @@
-"""Shared by all tests: repeatable Hypothesis examples, quick tests first, work for two processes."""
+"""Shared by all tests: repeatable Hypothesis examples, quick tests first, work for all cores."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 # Test modules are imported by path; the helpers beside them (tests.samples) by name.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -15,23 +17,30 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 settings.register_profile("house", derandomize=True, deadline=None)
 settings.load_profile("house")
 
-# What several files share and takes long to make: one process makes it and runs all their tests.
-SHARED_FIXTURES = ("scene_tables", "found")
+# Its files share what Spark took long to compute.
+METRICS = "tests/spark_etl/metrics/"
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Quick tests, then slow ones, then those with live peers: the sooner a failure is seen.
 
-    What needs a Spark session is slow, however little it does with it. Where processes share the
-    tests (``pytest -n``), a file's tests stay together, with the broker that they started."""
+    What needs a Spark session is slow, however little it does with it."""
     for item in items:
-        names = getattr(item, "fixturenames", ())
-        if "spark" in names:
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
-        shared = [name for name in SHARED_FIXTURES if name in names]
-        item.add_marker(pytest.mark.xdist_group((shared or [item.nodeid.partition("::")[0]])[0]))
     items.sort(key=lambda item: (_has(item, "live"), _has(item, "slow")))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return TogetherScheduling(config, log)
+
+
+class TogetherScheduling(LoadScopeScheduling):
+    """With ``pytest -n``, the tests of a file run in one process, with the broker that they start;
+    so do those of the files that share more."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return METRICS if nodeid.startswith(METRICS) else nodeid.partition("::")[0]
 
 
 def _has(item: pytest.Item, mark: str) -> bool:
