@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 settings.register_profile("house", derandomize=True, deadline=None)
 settings.load_profile("house")
 
-# Its files share what Spark took long to compute.
-METRICS = "tests/spark_etl/metrics/"
+# Its files share a session, and Spark uses all cores by itself.
+SPARK = "tests/spark_etl/"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,10 +37,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 class TogetherScheduling(LoadScopeScheduling):
     """With ``pytest -n``, the tests of a file run in one process, with the broker that they start;
-    so do those of the files that share more."""
+    so do all tests of Spark."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return METRICS if nodeid.startswith(METRICS) else nodeid.partition("::")[0]
+        return SPARK if nodeid.startswith(SPARK) else nodeid.partition("::")[0]
 
 
 def _has(item: pytest.Item, mark: str) -> bool:

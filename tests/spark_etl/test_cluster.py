@@ -23,6 +23,7 @@ import pytest
 from spark_etl.analysis import Request, analyze
 from spark_etl.dist import write_sources
 from spark_etl.java import java_home
+from spark_etl.session import JAVA_OPTIONS, SMALL_SETTINGS
 from tests.samples import parts, sample
 from tests.spark_etl.comparing import differences, dissected, written
 from tests.spark_etl.metrics.comparing import metric_differences, metric_rows
@@ -35,6 +36,14 @@ SPARK_HOME = Path(pyspark.__file__).parent
 CAPTURES = [
     *(sample(name) for name in ("01", "02", "05", "10a", "30")), *parts("23g"), *parts("23h")
 ]  # fmt: skip
+# Those for small captures: how Spark computes is not what these tests are about.
+SETTINGS = {
+    **SMALL_SETTINGS,
+    "spark.executor.extraJavaOptions": SMALL_SETTINGS[JAVA_OPTIONS],
+    "spark.sql.shuffle.partitions": "3",
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+}
 DRIVER = """
 import sys
 from spark_etl.job import main
@@ -67,12 +76,15 @@ def submitted(
     driver = home / "driver.py"
     driver.write_text(DRIVER)
     archive = write_sources(home / "amqpscope.zip")
-    options = [word for setting in settings for word in ("--conf", setting)]
+    options = [
+        word
+        for setting in (*(f"{name}={value}" for name, value in SETTINGS.items()), *settings)
+        for word in ("--conf", setting)
+    ]
     with log_of(home).open("wb") as log:
         job = subprocess.Popen(
             [str(SPARK_HOME / "bin/spark-submit"), "--master", master, "--py-files", str(archive),
-             "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1",
-             "--conf", "spark.sql.shuffle.partitions=3", *options,
+             *options,
              str(driver), "--input", *CAPTURES, "--output", str(out), "--partitions", "5",
              "--split-bytes", "600000"],
             cwd=home, env=environment(home), stdout=log, stderr=subprocess.STDOUT,
@@ -89,7 +101,7 @@ def log_of(home: Path) -> Path:
 
 
 def check(job: subprocess.Popen[bytes], out: Path, local: Path) -> None:
-    job.wait(timeout=600)
+    job.wait(timeout=1200)
     assert job.returncode == 0, log_of(out.parent).read_text()[-4000:]
     assert differences(written(out), dissected(CAPTURES)) == {}
     assert metric_differences(out, local) == {}
@@ -162,7 +174,7 @@ def executors(home: Path) -> list[int]:
 def kill_an_executor(home: Path, job: subprocess.Popen[bytes], stage: str) -> None:
     """While both are at work in a stage; returns once the driver has noticed."""
     log = log_of(home)
-    deadline = time.monotonic() + 400
+    deadline = time.monotonic() + 900
     while not (list(home.glob(f".out.*/{IN_THE_MIDDLE[stage]}")) and executors(home)[1:]):
         assert job.poll() is None, log.read_text()[-3000:]
         assert time.monotonic() < deadline

@@ -58,30 +58,24 @@ def test_from_a_folder_of_tables(tables: Path, expected: Path, tmp_path: Path) -
     assert names == {f"{name}.parquet" for name in metric_rows(expected)}
 
 
-def test_with_the_settings_for_the_largest_captures(
+def test_on_a_local_cluster_with_the_settings_for_the_largest_captures(
     tables: Path, expected: Path, tmp_path: Path
 ) -> None:
     """Everything counts as large: code is generated, plans adapt, the JVM is as it comes."""
     all_is_large = "import spark_etl.session as s; s.SMALL_BYTES = s.MEDIUM_BYTES = -1"
-    amqpscope("analyze", str(tables), "-o", str(tmp_path / "out"), before=all_is_large)
-    assert metric_differences(tmp_path / "out", expected) == {}
-
-
-def test_on_a_local_cluster(tables: Path, expected: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    amqpscope("analyze", str(tables), "-o", out, "--master", "local-cluster[2,1,1024]")
+    cluster = ("--master", "local-cluster[2,1,1024]")
+    amqpscope("analyze", str(tables), "-o", out, *cluster, before=all_is_large)
     assert metric_differences(tmp_path / "out", expected) == {}
 
 
-@pytest.mark.parametrize("dialect", ["0-9-1", "1.0"])
-def test_with_the_settings_for_larger_captures(
-    spark: SparkSession, dialect: str, tmp_path: Path
-) -> None:
-    capture = tmp_path / "busy.pcap"
-    generate(capture, dialect, 1.2 * SMALL_BYTES / 1e6, loss=0.001, reorder=0.01)
-    settings = settings_for(capture.stat().st_size, None)
+def test_with_the_settings_for_larger_captures(spark: SparkSession, tmp_path: Path) -> None:
+    captures = [tmp_path / f"{dialect}.pcap" for dialect in ("0-9-1", "1.0")]
+    for capture in captures:
+        generate(capture, capture.stem, 0.6 * SMALL_BYTES / 1e6, loss=0.001, reorder=0.01)
+    settings = settings_for(sum(capture.stat().st_size for capture in captures), None)
     assert not settings.keys() & {"spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled"}
-    amqpscope("analyze", str(capture), "-o", str(tmp_path / "out"))
+    amqpscope("analyze", *map(str, captures), "-o", str(tmp_path / "out"))
     small = metrics_of(spark, tmp_path / "out", tmp_path / "small")
     assert metric_differences(tmp_path / "out", small) == {}
     assert sum(metric_rows(small)["end_to_end"].values()) > 1000
