@@ -21,14 +21,22 @@ settings.load_profile("house")
 SPARK = "tests/spark_etl/"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests, then slow ones, then those with live peers: the sooner a failure is seen.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Quick tests, then slow ones, then those with live peers: the sooner a failure is seen. Where
+    several processes share them, the longest piece of work goes first: the end waits for it.
 
     What needs a Spark session is slow, however little it does with it."""
+    is_shared = hasattr(config, "workerinput")
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (_has(item, "live"), _has(item, "slow")))
+    items.sort(
+        key=lambda item: (
+            is_shared and not item.nodeid.startswith(SPARK),
+            _has(item, "live"),
+            _has(item, "slow"),
+        )
+    )
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
