@@ -5,9 +5,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 HOT := $(shell find dissectors -name '*.pxd' -o -name '*.py' | sort)
 
-# The compiler need not do again what it did for another clone.
+# The compiler need not do again what it did for another clone; one that was chosen is left alone.
+ifeq ($(origin CC),default)
 ifneq ($(shell command -v ccache),)
 export CC := ccache cc
+endif
 endif
 
 .PHONY: demo test quick bench bench-spark dist lint docs clean system-packages
